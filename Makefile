@@ -1,0 +1,52 @@
+# Everything runs in .venv, which is made on first use; `make help` lists the targets.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# Two workers: the tests are independent, and compiled kernels are shared through the cache.
+PYTEST := $(BIN)/python -m pytest -n 2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all check format lint types docs bench clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("adtc needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(READY) ## make .venv with everything that development needs
+
+demo: $(READY) ## answer the four questions on bundled data
+	$(BIN)/adtc demo
+
+test: $(READY) ## run the tests, the README and the documentation's examples
+	$(PYTEST) -m "not slow"
+
+test-all: $(READY) ## run the slow tests too
+	$(PYTEST)
+
+format: $(READY) ## format the code
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix --quiet .
+
+lint: $(READY) ## check format and style
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(READY) ## check types
+	$(BIN)/mypy
+
+docs: $(READY) ## build the documentation, warnings are errors
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+
+bench: $(READY) ## measure our own speed
+	$(BIN)/python -m pytest benchmarks --benchmark-only -q
+
+check: lint types test docs ## all that must be green before a commit lands
+
+clean: ## remove what was built
+	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache

@@ -1,0 +1,50 @@
+"""Exact answers about all decision trees of bounded depth on a table."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from adtc._version import __version__
+
+if TYPE_CHECKING:
+    from adtc.algebra import semirings
+    from adtc.data import Data, datasets, load_dataset, read
+    from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
+    from adtc.engine.query import Space
+    from adtc.errors import ADTCError
+
+__all__ = [
+    "ADTCError",
+    "Data",
+    "Space",
+    "__version__",
+    "count",
+    "datasets",
+    "evaluate",
+    "exists",
+    "load_dataset",
+    "model_tensor",
+    "optimize",
+    "read",
+    "semirings",
+]
+
+# Loaded on first use, so that the command line answers `--help` without NumPy.
+_HOMES = {
+    "adtc.data": ("Data", "datasets", "load_dataset", "read"),
+    "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
+    "adtc.engine.query": ("Space",),
+    "adtc.errors": ("ADTCError",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "semirings":
+        return import_module("adtc.algebra.semirings")
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'adtc' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return __all__

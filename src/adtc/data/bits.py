@@ -1,0 +1,78 @@
+"""Rows as bits: row ``r`` is bit ``r % 64`` of word ``r // 64``; bits beyond the last row are 0.
+
+Packing, unpacking and merging of equal rows; it knows nothing about what the bits mean.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Words = npt.NDArray[np.uint64]
+Codes = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
+WORD = 64
+
+
+def pack(rows: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> Words:
+    """Pack the last axis of a 0/1 array into words.
+
+    Examples
+    --------
+    >>> pack(np.array([1, 0, 1, 1], np.uint8))
+    array([13], dtype=uint64)
+    """
+    packed = np.packbits(rows, axis=-1, bitorder="little")
+    n_words = -(-rows.shape[-1] // WORD)
+    padded = np.zeros((*rows.shape[:-1], n_words * 8), np.uint8)
+    padded[..., : packed.shape[-1]] = packed
+    return padded.view("<u8").astype(np.uint64, copy=False)
+
+
+def unpack(bits: Words, n_rows: int) -> npt.NDArray[np.uint8]:
+    """Turn words back into 0/1 values along the last axis."""
+    as_bytes = np.ascontiguousarray(bits).astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(as_bytes, axis=-1, count=n_rows, bitorder="little")
+
+
+def take_rows(bits: Words, n_rows: int, rows: Rows) -> Words:
+    """Select rows, one feature at a time to keep memory low."""
+    taken = np.zeros((len(bits), -(-len(rows) // WORD)), np.uint64)
+    for f, words in enumerate(bits):
+        taken[f] = pack(unpack(words, n_rows)[rows])
+    return taken
+
+
+def equal_rows(bits: Words, codes: Sequence[Codes], n_rows: int) -> tuple[Rows, Rows]:
+    """Find rows that agree on all bits and codes.
+
+    Returns
+    -------
+    first, group
+        The first row of each group, in order of appearance; the group of each row.
+    """
+    import pyarrow as pa
+
+    keys = _row_keys(bits, codes, n_rows)
+    binary = pa.FixedSizeBinaryArray.from_buffers(
+        pa.binary(keys.shape[1]), n_rows, [None, pa.py_buffer(keys)]
+    )
+    # A hash table over whole keys: exact, and in order of first appearance.
+    group = binary.dictionary_encode().indices.to_numpy().astype(np.int64)
+    _, first = np.unique(group, return_index=True)
+    return first.astype(np.int64), group
+
+
+def _row_keys(bits: Words, codes: Sequence[Codes], n_rows: int) -> npt.NDArray[np.uint8]:
+    """Lay each row's bits and codes side by side as bytes."""
+    n_bytes = -(-len(bits) // 8)
+    keys = np.zeros((n_rows, n_bytes + 4 * len(codes)), np.uint8)
+    for b in range(n_bytes):
+        eight = unpack(bits[8 * b : 8 * b + 8], n_rows)
+        keys[:, b] = np.packbits(eight, axis=0, bitorder="little")[0]
+    for k, code in enumerate(codes):
+        start = n_bytes + 4 * k
+        keys[:, start : start + 4] = (
+            np.ascontiguousarray(code, np.int32).view(np.uint8).reshape(-1, 4)
+        )
+    return keys

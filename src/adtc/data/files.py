@@ -1,0 +1,194 @@
+"""Files as Arrow tables: CSV (all columns as text) and Parquet.
+
+Which text is a number, and what the columns are for, is decided elsewhere.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from itertools import islice
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from adtc.errors import DataError
+
+SEPARATORS = (",", ";", "\t", " ")
+PARQUET = (".parquet", ".pq")
+_HEAD = 1 << 20
+
+
+def read_table(path: str | PathLike[str], *, sep: str | None = None, header: bool = True) -> Any:
+    r"""Read a CSV or Parquet file into a ``pyarrow.Table``.
+
+    Parameters
+    ----------
+    path
+        Parquet if it ends in ``.parquet`` or ``.pq``, else CSV in UTF-8; ``.gz`` and the like are
+        unpacked.
+    sep
+        One character, or ``\t``; None finds out among comma, semicolon, tab and blank. Several
+        blanks in a row are one separator.
+    header
+        Whether the first line holds the names; otherwise they are ``0``, ``1``, ``2`` …
+
+    Notes
+    -----
+    The columns of a CSV file are all text; empty lines are skipped.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"there is no file '{path}'; give the path of a CSV or Parquet file.")
+    if path.is_dir():
+        raise DataError(f"'{path}' is a directory; give the path of a CSV or Parquet file.")
+    if is_parquet(path):
+        return _read_parquet(path)
+    return _read_csv(path, sep, header)
+
+
+def is_parquet(path: str | PathLike[str]) -> bool:
+    """Tell by the name whether a file is Parquet, which has types of its own."""
+    return Path(path).suffix.lower() in PARQUET
+
+
+def _read_parquet(path: Path) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"'{path}' cannot be read as Parquet: {_one_line(error)}.") from None
+
+
+def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    content = _content(path)
+    head = _head(path, content)
+    sep = _separator(sep, head)
+    if sep == " ":
+        content = _single_blanks(content)
+        head = _head(path, content)
+    names, length = _names(head, sep, header)
+    _check_names(path, names)
+    if not re.compile(rb"\S").search(content, length):
+        raise DataError(f"'{path}' has a header but no rows; at least one row is needed.")
+    try:
+        return arrow_csv.read_csv(
+            pa.py_buffer(content).slice(length),
+            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ParseOptions(delimiter=sep, newlines_in_values=b'"' in content),
+            arrow_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+            ),
+        )
+    except pa.ArrowInvalid as error:
+        _explain(path, content, sep, len(names))
+        raise DataError(f"'{path}' cannot be read as CSV: {_one_line(error)}.") from None
+
+
+def _content(path: Path) -> bytes:
+    """Read and unpack the whole file."""
+    import pyarrow as pa
+
+    try:
+        with pa.input_stream(str(path)) as stream:
+            content: bytes = stream.read()
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"'{path}' cannot be read: {_one_line(error)}.") from None
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if not content.strip():
+        raise DataError(f"'{path}' is empty; a header and at least one row are needed.")
+    return content
+
+
+def _head(path: Path, content: bytes) -> str:
+    """Decode the first lines, all of them complete."""
+    end = len(content) if len(content) <= _HEAD else content.rfind(b"\n", 0, _HEAD) + 1
+    try:
+        return content[: end or len(content)].decode()
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, content, error.start) from None
+
+
+def _separator(sep: str | None, head: str) -> str:
+    """Check the given separator, or take the first that gives all lines equally many fields."""
+    if sep is not None:
+        sep = "\t" if sep == "\\t" else sep
+        if len(sep) != 1 or not sep.isascii() or sep in '"\r\n':
+            raise DataError(f"the separator must be one character, but it is {sep!r}.")
+        return sep
+    widths = {}
+    for s in SEPARATORS:
+        text = _single_blanks(head.encode()).decode() if s == " " else head
+        widths[s] = [len(fields) for _, fields in islice(_records(text, s), 100)] or [0]
+    possible = [s for s in SEPARATORS if widths[s][0] > 1] or [","]
+    return next((s for s in possible if len(set(widths[s])) == 1), possible[0])
+
+
+def _records(text: str, sep: str) -> Iterator[tuple[int, list[str]]]:
+    """Give the last line number and the fields of each record that is not empty."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=sep)
+    try:
+        for fields in reader:
+            if fields:
+                yield reader.line_num, fields
+    except csv.Error:
+        return
+
+
+def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
+    """Give the column names and how many bytes the header takes."""
+    line, first = next(_records(head, sep), (0, []))
+    if not header:
+        return [str(i) for i in range(len(first))], 0
+    lines = io.StringIO(head, newline="")
+    length = sum(len(next(lines).encode()) for _ in range(line))
+    return [name.strip() or f"(column {i})" for i, name in enumerate(first, 1)], length
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(
+            f"'{path}' has more than one column named '{twice[0]}'; rename all but one of them."
+        )
+
+
+def _single_blanks(content: bytes) -> bytes:
+    """Make every run of blanks one separator, none at the ends of a line."""
+    content = re.sub(rb"[ \t]*(\r\n|\n|\r)[ \t]*", rb"\1", content.strip(b" \t"))
+    return re.sub(rb"[ \t]+", b" ", content)
+
+
+def _explain(path: Path, content: bytes, sep: str, expected: int) -> None:
+    """Find the line that could not be read and say what is wrong with it."""
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise _undecodable(path, content, error.start) from None
+    for line, fields in _records(text, sep):
+        if len(fields) != expected:
+            raise DataError(
+                f"line {line} of '{path}' has {len(fields)} fields, but {expected} were expected; "
+                "mend the line, or name the separator (sep) if it is not "
+                f"{SEPARATOR_NAMES.get(sep, repr(sep))}."
+            ) from None
+
+
+def _undecodable(path: Path, content: bytes, position: int) -> DataError:
+    line = content.count(b"\n", 0, position) + 1
+    return DataError(
+        f"line {line} of '{path}' is not UTF-8 text; "
+        "convert the file to UTF-8, for example with iconv."
+    )
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".")
+
+
+SEPARATOR_NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", " ": "a blank"}

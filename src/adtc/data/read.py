@@ -1,0 +1,66 @@
+"""Read a file into ``Data``."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Unpack
+
+from adtc.data.binning import BinningOptions
+from adtc.data.columns import Scalar
+from adtc.data.files import is_parquet, read_table
+from adtc.data.table import Data
+
+
+class TableOptions(BinningOptions, total=False):
+    """The keywords of ``Data.from_frame`` besides the target."""
+
+    sensitive: str | None
+    use_sensitive: bool
+    positive: Scalar | None
+    weights: str | None
+    references: Sequence[str]
+    drop: Sequence[str]
+    na: Sequence[str] | None
+
+
+class ReadOptions(TableOptions):
+    """The keywords of ``read`` besides path, separator and header."""
+
+    target: str
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    sep: str | None = None,
+    header: bool = True,
+    **options: Unpack[ReadOptions],
+) -> Data:
+    r"""Read a CSV or Parquet file into Boolean features.
+
+    Parameters
+    ----------
+    path
+        Parquet if it ends in ``.parquet`` or ``.pq``, else CSV in UTF-8, packed or not.
+    sep
+        One character, or ``\t``; None finds out among comma, semicolon, tab and blank.
+    header
+        Whether the first line holds the names; otherwise they are ``0``, ``1``, ``2`` …
+    **options
+        ``target`` (needed), ``sensitive``, ``use_sensitive``, ``positive``, ``weights``,
+        ``references``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``, ``numeric``,
+        ``onehot``, ``max_categories`` and ``types``, as in ``Data.from_frame``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "people.csv")
+    ...     _ = path.write_text("age,job,y\n20,cook,0\n30,clerk,1\n40,?,1\n")
+    ...     data = read(path, target="y", na=["?"])
+    >>> data.feature_names
+    ('age <= 25', 'age <= 35', 'job = cook', 'job is missing')
+    """
+    table = read_table(path, sep=sep, header=header)
+    stem = Path(path).name.split(".")[0]
+    return Data.from_frame(table, name=stem, parse_text=not is_parquet(path), **options)

@@ -1,0 +1,378 @@
+"""A table as Boolean features, labels, sensitive groups and row weights.
+
+``Data`` is the D of the paper: everything below it sees only counts of rows. It comes from any
+Arrow-speaking frame or from arrays (from a file: ``read``); it computes nothing on trees.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self, Unpack
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.data.binarize import Binarizer, Feature
+from adtc.data.binning import Binning, BinningOptions
+from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, take_rows, unpack
+from adtc.data.coding import (
+    BINARY,
+    Coding,
+    find_value,
+    fit_groups,
+    fit_labels,
+    label_codes,
+    row_weights,
+)
+from adtc.data.columns import Column, Scalar, encode
+from adtc.data.frames import (
+    array_column,
+    arrow_table,
+    check_features,
+    check_known,
+    check_names,
+    check_roles,
+    column,
+    zero_one,
+)
+from adtc.errors import DataError
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """Rows as bits per feature, with labels, groups and weights.
+
+    Parameters
+    ----------
+    name
+        What to call the table in results.
+    features
+        The Boolean features, in the order of ``bits``.
+    bits
+        ``[n_features, n_words]``: row r of feature f is bit ``r % 64`` of ``bits[f, r // 64]``.
+    y
+        Per row a position in ``labels``.
+    labels
+        The classes in their original type, sorted; of two classes the positive one is last.
+    positive
+        Position of the positive class: 1 of two; of more only if the user named one, else None.
+    z
+        Per row a position in ``groups``; all 0 without a sensitive column.
+    groups
+        The sensitive groups, sorted, ``(missing)`` last; empty without a sensitive column.
+    weights
+        Row multiplicities: a row of weight 3 equals three equal rows everywhere.
+    references
+        Other label columns, coded by ``labels``, as pairs of name and codes.
+    binarizer
+        The recipe to read a new table in the same way.
+    origin
+        After ``merged``: for each row of the table before, its row in this one; otherwise None.
+    """
+
+    name: str
+    features: tuple[Feature, ...]
+    bits: Words
+    y: Codes
+    labels: tuple[Scalar, ...]
+    positive: int | None
+    z: Codes
+    groups: tuple[Scalar, ...]
+    sensitive: str | None
+    target: str
+    weights: Rows
+    references: tuple[tuple[str, Codes], ...]
+    binarizer: Binarizer
+    origin: Rows | None = None
+
+    def __post_init__(self) -> None:
+        # Values are shared and fingerprinted, so nobody may change them in place.
+        arrays: list[npt.NDArray[Any]] = [self.bits, self.y, self.z, self.weights]
+        arrays += [codes for _, codes in self.references]
+        for array in arrays:
+            array.setflags(write=False)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: object,
+        *,
+        target: str,
+        sensitive: str | None = None,
+        use_sensitive: bool = False,
+        positive: Scalar | None = None,
+        weights: str | None = None,
+        references: Sequence[str] = (),
+        drop: Sequence[str] = (),
+        na: Sequence[str] | None = None,
+        parse_text: bool = False,
+        name: str = "table",
+        **binning: Unpack[BinningOptions],
+    ) -> Self:
+        """Make Boolean features of a frame.
+
+        Parameters
+        ----------
+        frame
+            Anything that speaks Arrow (pandas, polars, ``pyarrow.Table``), or a dict of columns.
+        target
+            The column with the classes (two to 50). It keeps its type; no value may be missing.
+        sensitive
+            The column with the sensitive groups (two to 20); a missing value is the group
+            ``(missing)``.
+        use_sensitive
+            Whether the sensitive column is a feature, too.
+        positive
+            The positive class; without it, the later of two.
+        weights
+            A column of whole numbers: how many equal rows each row stands for.
+        references
+            Columns with labels from elsewhere, such as a score to compare with, coded like the
+            target; they are no features.
+        drop
+            Columns to leave out.
+        na
+            Spellings of a missing value, besides the empty text, NA, NaN, nan, null and None.
+        parse_text
+            Read numbers and true/false in text columns, as in a CSV file.
+        **binning
+            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points),
+            ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
+            ``max_categories`` (50), ``types`` (column to "numeric", "category" or "ignore").
+
+        Notes
+        -----
+        Columns of 0 and 1 stay as they are. A numeric column becomes thresholds ``x <= c``, a
+        category ``x = v``; a column of two values becomes one feature, that of the later value.
+        A missing value gets an indicator and is 0 in the column's other features. Constant
+        columns are left out. Cuts given for the target or the sensitive column make its classes
+        or groups.
+
+        Examples
+        --------
+        >>> data = Data.from_frame({"age": [20, 30, 40], "y": ["no", "yes", "yes"]}, target="y")
+        >>> data.feature_names, data.labels
+        (('age <= 25', 'age <= 35'), ('no', 'yes'))
+        """
+        options = Binning(**binning)
+        table = arrow_table(frame)
+        roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
+        roles += [("references", r) for r in references] + [("drop", c) for c in drop]
+        named = check_roles(table, roles)
+        check_known(table, [*options.given, *options.kinds])
+        spellings = tuple(na or ())
+
+        def get(name: str) -> Column:
+            parse = parse_text and options.kinds.get(name) != "category"
+            return encode(name, table[name], na=spellings, parse_text=parse)
+
+        rows = row_weights(get(weights)) if weights else np.ones(table.num_rows, np.int64)
+        y_column = get(target)
+        labels, place = fit_labels(y_column, options.given.get(target, ()), positive, rows)
+        z_column = get(sensitive) if sensitive else None
+        groups = fit_groups(z_column, options.given.get(z_column.name, ())) if z_column else None
+        coded = tuple((r, label_codes("reference", get(r), labels)) for r in references)
+
+        taken = (named | options.ignored) - ({sensitive} if use_sensitive else set())
+        columns = {c: get(c) for c in table.column_names if c not in taken}
+        features = tuple(f for c in columns.values() for f in options.features(c, rows))
+        check_features(features)
+        binarizer = Binarizer(features, labels, groups, weights, tuple(references), spellings)
+        return cls(
+            name=name,
+            features=features,
+            bits=binarizer.bits(columns, table.num_rows),
+            y=labels.codes(y_column),
+            labels=labels.values,
+            positive=place,
+            z=_group_codes(groups, z_column, table.num_rows),
+            groups=groups.values if groups else (),
+            sensitive=sensitive,
+            target=target,
+            weights=rows,
+            references=coded,
+            binarizer=binarizer,
+        )
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: npt.ArrayLike,
+        y: npt.ArrayLike,
+        *,
+        z: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+        references: Mapping[str, npt.ArrayLike] | None = None,
+        feature_names: Iterable[str] | None = None,
+        labels: Sequence[Scalar] | None = None,
+        positive: Scalar | None = None,
+        name: str = "table",
+    ) -> Self:
+        """Take features that are Boolean already; constant ones stay.
+
+        Parameters
+        ----------
+        X
+            0/1 or truth values, ``[n_rows, n_features]``.
+        feature_names
+            By default ``f0``, ``f1`` …
+        labels
+            All classes, where ``y`` need not hold each of them; by default those in ``y``.
+
+        Notes
+        -----
+        Here a single class or group is allowed, too.
+
+        Examples
+        --------
+        >>> Data.from_arrays([[1, 0], [0, 0]], [1, 0]).feature_rows(0)
+        1
+        """
+        rows = zero_one(X)
+        n_rows, n_features = rows.shape
+        names = [f"f{i}" for i in range(n_features)] if feature_names is None else feature_names
+        features = tuple(Feature(str(n), str(n)) for n in names)
+        if len(features) != n_features:
+            raise DataError(f"{len(features)} feature names were given for {n_features} features.")
+        check_names(f.name for f in features)
+        y_column = array_column("y", y, n_rows)
+        known = tuple(y_column.values.tolist()) if labels is None else tuple(labels)
+        place = None if positive is None else find_value("label", positive, known)
+        if len(known) == BINARY:
+            known, place = (known[::-1] if place == 0 else known), 1
+        coding = Coding("y", known)
+        z_column = None if z is None else array_column("z", z, n_rows)
+        groups = None if z_column is None else fit_groups(z_column, least=1)
+        coded = {k: array_column(k, v, n_rows) for k, v in (references or {}).items()}
+        return cls(
+            name=name,
+            features=features,
+            bits=pack(np.ascontiguousarray(rows.T)),
+            y=label_codes("target", y_column, coding),
+            labels=known,
+            positive=place,
+            z=_group_codes(groups, z_column, n_rows),
+            groups=groups.values if groups else (),
+            sensitive="z" if groups else None,
+            target="y",
+            weights=np.ones(n_rows, np.int64)
+            if weights is None
+            else row_weights(array_column("weights", weights, n_rows)),
+            references=tuple((k, label_codes("reference", c, coding)) for k, c in coded.items()),
+            binarizer=Binarizer(features, coding, groups, None, tuple(coded)),
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the arrays; a row may stand for several (see ``total``)."""
+        return len(self.y)
+
+    @property
+    def n_features(self) -> int:
+        """Number of Boolean features."""
+        return len(self.features)
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(f.name for f in self.features)
+
+    @cached_property
+    def total(self) -> int:
+        """The sum of the weights: the N of all formulas."""
+        return int(self.weights.sum())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of all that decides a count, in hexadecimal."""
+        digest = hashlib.sha256()
+        names = (self.feature_names, self.labels, self.positive, self.groups, self.n_rows)
+        digest.update(repr((names, [k for k, _ in self.references])).encode())
+        codes = [self.y, self.z, *(codes for _, codes in self.references)]
+        for array, kind in [
+            (self.bits, "<u8"),
+            (self.weights, "<i8"),
+            *((c, "<i4") for c in codes),
+        ]:
+            digest.update(np.ascontiguousarray(array, kind).data)
+        return digest.hexdigest()
+
+    def feature_rows(self, f: int) -> int:
+        """Give the rows where feature ``f`` is 1 as an integer: bit r is row r."""
+        return int.from_bytes(self.bits[f].astype("<u8").tobytes(), "little")
+
+    def dense(self) -> npt.NDArray[np.uint8]:
+        """Give the features as 0/1, ``[n_rows, n_features]``."""
+        return np.ascontiguousarray(unpack(self.bits, self.n_rows).T)
+
+    def merged(self) -> Self:
+        """Make equal rows one row of their summed weight; no count changes.
+
+        Notes
+        -----
+        Rows are equal if features, label, group and references agree. ``origin`` of the result
+        leads from each row of the original table to its merged row.
+
+        Examples
+        --------
+        >>> data = Data.from_arrays([[1], [0], [1]], [1, 0, 1]).merged()
+        >>> data.weights.tolist(), data.origin.tolist()
+        ([2, 1], [0, 1, 0])
+        """
+        codes = [self.y, self.z, *(codes for _, codes in self.references)]
+        first, group = equal_rows(self.bits, codes, self.n_rows)
+        weights = np.zeros(len(first), np.int64)
+        np.add.at(weights, group, self.weights)
+        return replace(
+            self,
+            bits=take_rows(self.bits, self.n_rows, first),
+            y=self.y[first],
+            z=self.z[first],
+            references=tuple((k, c[first]) for k, c in self.references),
+            weights=weights,
+            origin=group if self.origin is None else group[self.origin],
+        )
+
+    def apply(self, frame: object, *, name: str | None = None) -> Self:
+        """Read a new table with the same features, labels and groups.
+
+        Notes
+        -----
+        A category not seen before counts as ``(other)`` where that feature exists and otherwise
+        matches no ``=`` feature. A missing column, an unknown label and an unknown group are
+        errors; for rows without labels use ``binarize``.
+        """
+        table = arrow_table(frame)
+        recipe = self.binarizer
+
+        def get(name: str) -> Column:
+            return column(table, name, recipe.na)
+
+        z_column = get(recipe.sensitive.column) if recipe.sensitive else None
+        rows = row_weights(get(recipe.weights)) if recipe.weights else None
+        return replace(
+            self,
+            name=name or self.name,
+            bits=self.binarize(table),
+            y=label_codes("target", get(recipe.target.column), recipe.target),
+            z=_group_codes(recipe.sensitive, z_column, table.num_rows),
+            weights=np.ones(table.num_rows, np.int64) if rows is None else rows,
+            references=tuple(
+                (r, label_codes("reference", get(r), recipe.target)) for r in recipe.references
+            ),
+            origin=None,
+        )
+
+    def binarize(self, frame: object) -> Words:
+        """Evaluate the features on a table without labels: ``[n_features, n_words]``."""
+        table = arrow_table(frame)
+        recipe = self.binarizer
+        columns = {c: column(table, c, recipe.na) for c in recipe.columns}
+        return recipe.bits(columns, table.num_rows)
+
+
+def _group_codes(groups: Coding | None, column: Column | None, n_rows: int) -> Codes:
+    if groups is None or column is None:
+        return np.zeros(n_rows, np.int32)
+    return label_codes("sensitive", column, groups)
