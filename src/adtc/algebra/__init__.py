@@ -1,0 +1,1 @@
+"""What is asked: trees, semirings, metrics, tensors and constraint formulas (Secs. 2-4)."""
