@@ -1,0 +1,155 @@
+"""From the command line to a call of the public API: what is asked, and how a command is made.
+
+`command` and `table_command` turn a function that returns an `Answer` into a command.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adtc.cli.group import main
+from adtc.cli.options import OUTPUT, PRINTING, SECTIONS, SHARED, TABLE, TREES, Option
+from adtc.cli.output import Answer, check_output, deliver
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.engine.query import Space
+
+
+FILE_ONLY = ("sep", "header")  # what only a file leaves open
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the shared options say, ready for the public API."""
+
+    table: str
+    reading: Mapping[str, Any]
+    trees: Mapping[str, Any]
+    where: str | None
+    define: Mapping[str, str] | None
+
+    @classmethod
+    def take(cls, values: dict[str, Any]) -> "Asked":
+        """Take the shared options out of a command's parameters."""
+        given = {
+            section: {
+                str(option.name): value
+                for option in SHARED
+                if option.section == section
+                and (value := values.pop(str(option.name))) not in (None, ())
+            }
+            for section in (TABLE, TREES)
+        }
+        where, define = values.pop("where"), values.pop("define")
+        return cls(values.pop("table"), given[TABLE], given[TREES], where, define)
+
+    def space(self) -> "Space":
+        """Make the space of trees."""
+        from adtc.engine.query import Space
+
+        return Space(**self.trees)
+
+    def data(self) -> "Data":
+        """Read the table: a bundled one by its name, else a file."""
+        from adtc.data import datasets, load_dataset, read
+        from adtc.errors import DataError, unknown
+
+        bundled = [info.name for info in datasets()]
+        if self.table in bundled:
+            self._check_bundled()
+            return load_dataset(self.table, **self.reading)
+        if not Path(self.table).exists() and not Path(self.table).suffix:
+            sentence = unknown("table", self.table, bundled)
+            raise DataError(f"{sentence} There is no file of this name either.")
+        if "target" not in self.reading:
+            raise DataError(self._which_target())
+        return read(self.table, **self.reading)
+
+    def _check_bundled(self) -> None:
+        from adtc.errors import QueryError
+
+        if given := [key for key in FILE_ONLY if key in self.reading]:
+            raise QueryError(
+                f"'{self.table}' is a bundled table, so '{given[0]}' cannot be chosen for it: "
+                f"leave the option out, or write ./{self.table} if you mean a file of that name."
+            )
+
+    def _which_target(self) -> str:
+        """Ask for the target; the usual place of it is named, but not taken."""
+        from adtc.data import read_table
+
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        columns = list(read_table(self.table, **file).column_names)
+        return (
+            f"which column of '{self.table}' is the target? Name it with --target: "
+            f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
+            f"the last one, '{columns[-1]}', would only be a guess."
+        )
+
+
+class SectionedCommand(click.Command):
+    """A command whose help lists the options in sections and ends with an example."""
+
+    example: str = ""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example as it is to be typed, never wrapped."""
+        with formatter.section("Example"):
+            formatter.write(f"  {self.example}\n")
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options section by section, click's own with the output's."""
+        for section in SECTIONS:
+            records = [
+                record
+                for option in self.get_params(ctx)
+                if isinstance(option, click.Option)
+                and getattr(option, "section", OUTPUT) == section
+                and (record := option.get_help_record(ctx)) is not None
+            ]
+            if records:
+                with formatter.section(section):
+                    formatter.write_dl(records)
+
+
+Answering = Callable[..., Answer]
+TABLES = """\
+TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a file whose
+name is also that of a bundled table is written ./NAME."""
+
+
+def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
+    """Make a command out of a function that answers; its name and help are the function's."""
+
+    def decorate(function: Answering) -> click.Command:
+        def run(as_json: bool, output: Path | None, **values: Any) -> None:
+            check_output(output, values.get("table"))
+            deliver(function(**values), as_json, output)
+
+        made = SectionedCommand(
+            function.__name__, callback=run, help=function.__doc__, params=[*own, *PRINTING]
+        )
+        made.example = example
+        main.add_command(made)
+        return made
+
+    return decorate
+
+
+def table_command(*own: Option, example: str) -> Callable[[Answering], click.Command]:
+    """Make a command about a table: its function takes what is `Asked` and its own options."""
+
+    def decorate(function: Answering) -> click.Command:
+        @wraps(function)
+        def answer(**values: Any) -> Answer:
+            return function(Asked.take(values), **values)
+
+        answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
+        return command(click.Argument(["table"]), *own, *SHARED, example=example)(answer)
+
+    return decorate

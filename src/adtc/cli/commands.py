@@ -1,0 +1,151 @@
+"""The commands, one function each: what is asked goes to the public API, what it says comes back.
+
+Options that many commands share are in `options`, the wording of answers in `text`.
+"""
+
+from dataclasses import asdict
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from adtc.cli import text
+from adtc.cli.asking import Asked, command, table_command
+from adtc.cli.options import Option
+from adtc.cli.output import Answer, Line
+
+if TYPE_CHECKING:
+    from adtc.algebra.trees import Tree
+    from adtc.data import Data
+
+
+@command(example="adtc datasets --json")
+def datasets() -> Answer:
+    """List the bundled tables."""
+    import adtc
+
+    tables = adtc.datasets()
+    head = ("name", "rows", "columns", "target", "sensitive", "licence")
+    rows = [
+        (t.name, f"{t.rows:,}", str(t.columns), t.target, t.sensitive or "-", t.licence)
+        for t in tables
+    ]
+    lines = text.columns(head, rows)
+    for t in tables:
+        lines += [Line(""), Line(f"{t.name}: {t.title}. {t.note}".strip()), Line(t.citation, "dim")]
+    return Answer({"datasets": [asdict(t) for t in tables]}, lines)
+
+
+@table_command(example="adtc count german-credit --maxdep 1 --where 'acc >= 0.7 and dp <= 0.05'")
+def count(asked: Asked) -> Answer:
+    """Count the trees that satisfy a constraint."""
+    import adtc
+
+    found = adtc.count(asked.data(), asked.space(), asked.where, define=asked.define)
+    return Answer(
+        {
+            "count": int(found),
+            "log10": found.log10,
+            "status": found.status,
+            "record": found.record.to_json(),
+        },
+        [Line(f"{text.trees(found)} ({found.status})", "bold"), *text.footer(found.record)],
+    )
+
+
+@table_command(example="adtc exists german-credit --maxdep 1 --where 'acc >= 0.72'")
+def exists(asked: Asked) -> Answer:
+    """Tell whether a tree satisfies a constraint, and show one."""
+    import adtc
+
+    data = asked.data()
+    found = adtc.exists(data, asked.space(), asked.where, define=asked.define)
+    tree, record = found.tree, found.record
+    lines = [Line(f"no such tree exists ({record.status})", "bold")]
+    if tree is not None:
+        lines = [
+            Line(f"yes, such a tree exists ({record.status})", "bold"),
+            *text.rule_lines(tree, data),
+            text.metric_line(_scores(tree, data, asked)),
+        ]
+    return Answer(
+        {
+            "exists": bool(found),
+            "tree": _tree(tree, data),
+            "status": record.status,
+            "record": record.to_json(),
+        },
+        [*lines, *text.footer(record)],
+    )
+
+
+@table_command(
+    Option("--minimize", metavar="METRIC", help="Metric or term to minimize (default error)."),
+    Option("--maximize", metavar="METRIC", help="Metric or term to maximize instead."),
+    example="adtc optimize german-credit --maxdep 1 --maximize f1 --where 'dp <= 0.05'",
+)
+def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer:
+    """Find a best tree among those that satisfy a constraint."""
+    import adtc
+
+    data = asked.data()
+    best = adtc.optimize(
+        data,
+        asked.space(),
+        minimize=minimize,
+        maximize=maximize,
+        where=asked.where,
+        define=asked.define,
+    )
+    objective, record = minimize or maximize or "error", best.record
+    proof = f"{record.status}, {'proved' if best.proved else 'not proved'}"
+    metrics: dict[str, text.Value] = {}
+    lines = [Line(f"no tree satisfies the constraint with {objective} defined ({proof})", "bold")]
+    if best.tree is not None:
+        metrics = _scores(best.tree, data, asked, objective)
+        lines = [
+            Line(f"{objective} = {text.number(best.value)} ({proof})", "bold"),
+            *text.rule_lines(best.tree, data),
+            text.metric_line(metrics),
+        ]
+    return Answer(
+        {
+            "value": _json_number(best.value),
+            "value_exact": _exact(best.value),
+            "error": metrics.get("error"),
+            "tree": _tree(best.tree, data),
+            "rules": [line.text.strip() for line in text.rule_lines(best.tree, data)]
+            if best.tree is not None
+            else [],
+            "metrics": {name: _json_number(value) for name, value in metrics.items()},
+            "status": record.status,
+            "proved": best.proved,
+            "record": record.to_json(),
+        },
+        [*lines, *text.footer(record)],
+    )
+
+
+def _scores(tree: "Tree", data: "Data", asked: Asked, *objectives: str) -> dict[str, text.Value]:
+    """Measure a tree anew, row by row: the usual metrics and those of the question."""
+    from adtc.algebra.formula import names, parse
+    from adtc.engine.scoring import score
+
+    mentioned = sorted(names(parse(asked.where)) - {"N"}) if asked.where else []
+    wanted = dict.fromkeys([*objectives, "size", "error", "acc", *mentioned])
+    return score(tree, data, list(wanted), define=asked.define)
+
+
+def _tree(tree: "Tree | None", data: "Data") -> Any:
+    from adtc.algebra.trees import to_json
+
+    return None if tree is None else to_json(tree, data.feature_names, data.labels)
+
+
+def _json_number(value: text.Value) -> int | float | None:
+    """Give the nearest JSON number; `_exact` has all of it."""
+    if value is None:
+        return None
+    return int(value) if value.denominator == 1 else float(value)
+
+
+def _exact(value: text.Value) -> str | None:
+    return None if value is None else f"{Fraction(value).numerator}/{Fraction(value).denominator}"

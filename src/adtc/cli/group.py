@@ -1,0 +1,112 @@
+"""The `adtc` command itself: what becomes of errors, interrupts and unknown commands.
+
+Everything a user can mend is one sentence on stderr and exit code 2; a traceback is a defect.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from adtc._version import __version__
+
+MISTAKE, INTERRUPTED = 2, 130
+
+COMPLETION = """\
+\b
+Tab completion: put the line for your shell into its start-up file.
+  bash  eval "$(_ADTC_COMPLETE=bash_source adtc)"
+  zsh   eval "$(_ADTC_COMPLETE=zsh_source adtc)"
+  fish  _ADTC_COMPLETE=fish_source adtc | source
+"""
+
+
+class Group(click.Group):
+    """A click group with adtc's exit codes and one form for all messages."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run the command line; standing alone, end the process with an exit code."""
+
+        def run() -> Any:
+            return super(Group, self).main(args, prog_name, complete_var, False, **extra)
+
+        if not standalone_mode:
+            return run()
+        sys.set_int_max_str_digits(0)  # a count is printed in full, however large
+        for stream in (sys.stdout, sys.stderr):
+            if hasattr(stream, "reconfigure"):  # a name must not fail on an ASCII terminal
+                stream.reconfigure(errors="replace")
+        sys.exit(_exit_code(run))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and suggest the nearest one for a name that is none."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-"):
+            from adtc.errors import unknown
+
+            ctx.fail(unknown("command", name, self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
+
+
+def _exit_code(run: Callable[[], Any]) -> int:
+    """Run, say in one sentence what went wrong, and tell it by a number."""
+    try:
+        code = run()
+        return code if isinstance(code, int) else 0
+    except (click.Abort, KeyboardInterrupt):
+        return _complain("stopped; nothing was written.", INTERRUPTED)
+    except click.ClickException as error:
+        return _complain(_usage(error), MISTAKE)
+    except MemoryError:
+        return _complain(
+            "this needs more memory than there is: choose a smaller --maxdep, a larger --minsup, "
+            "or fewer features.",
+            MISTAKE,
+        )
+    except ValueError as error:
+        from adtc.errors import ADTCError
+
+        if not isinstance(error, ADTCError):
+            raise
+        return _complain(str(error), MISTAKE)
+
+
+def _complain(sentence: str, code: int) -> int:
+    click.echo(f"adtc: {sentence}", err=True)
+    return code
+
+
+def _usage(error: click.ClickException) -> str:
+    """Say what click found wrong, and where the right usage is described."""
+    context = getattr(error, "ctx", None)
+    hint = f" See '{context.command_path} --help'." if context is not None else ""
+    return error.format_message() + hint
+
+
+@click.group(
+    "adtc",
+    cls=Group,
+    epilog=COMPLETION,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="adtc", message="%(prog)s %(version)s")
+@click.pass_context
+def main(context: click.Context) -> None:
+    """Exact answers about all decision trees of bounded depth on a table.
+
+    Start with `adtc demo`. A TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or
+    Parquet file.
+    """
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

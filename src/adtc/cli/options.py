@@ -1,0 +1,140 @@
+"""The options of the command line, in the sections in which the help shows them.
+
+An option's parameter bears the name that the public API gives it, and its section says which call
+it belongs to: a new option of `adtc.read` or `Space` is one line here.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+SECTIONS = QUESTION, TREES, TABLE, OUTPUT = ("Question", "Trees", "Table", "Output")
+
+
+class Option(click.Option):
+    """An option that stands in a section of the help."""
+
+    def __init__(self, *declarations: str, section: str = QUESTION, **attributes: Any) -> None:
+        self.section = section
+        super().__init__(declarations, **attributes)
+
+
+def _whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    def read(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+        """Read a whole number, or say what was expected."""
+        try:
+            number = None if value is None else int(value)
+        except ValueError:
+            number = least - 1
+        if number is not None and number < least:
+            sentence = f"'{value}' is not a whole number of at least {least}."
+            raise click.BadParameter(sentence, context, parameter)
+        return number
+
+    return read
+
+
+def _pairs(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, str] | None:
+    """Read NAME=TEXT, each name once; column names may hold '=', definitions' names do not."""
+    pairs: dict[str, str] = {}
+    for value in values:
+        cut = str.partition if parameter.name == "define" else str.rpartition
+        name, equals, text = cut(value, "=")
+        if not (equals and name.strip() and text.strip()):
+            form = parameter.metavar
+            raise click.BadParameter(
+                f"'{value}' does not have the form {form}.", context, parameter
+            )
+        if name.strip() in pairs:
+            raise click.BadParameter(f"'{name.strip()}' is given twice.", context, parameter)
+        pairs[name.strip()] = text.strip()
+    return pairs or None
+
+
+def _cuts(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, list[float]] | None:
+    """Read COLUMN=c1,c2,... as lists of numbers."""
+
+    def number(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            sentence = f"'{text.strip()}' is not a number."
+            raise click.BadParameter(sentence, context, parameter) from None
+
+    pairs = _pairs(context, parameter, values) or {}
+    return {name: [number(c) for c in text.split(",")] for name, text in pairs.items()} or None
+
+
+def _separator(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    return {"\\t": "\t", "tab": "\t", "space": " "}.get(value, value) if value else None
+
+
+# Defaults are those of the public API and only told here: an option not given is not passed on.
+SHARED = [
+    Option(
+        "--where", metavar="FORMULA",
+        help="Only trees for which this holds, such as 'acc >= 0.8 and dp <= 0.1'.",
+    ),
+    Option(
+        "--define", metavar="NAME=TERM", multiple=True, callback=_pairs,
+        help="A metric of your own, such as 'cost=N01 + 5 * N10'. Repeatable.",
+    ),
+    Option("--maxdep", "max_depth", section=TREES, callback=_whole(0), metavar="N",
+           help="Most tests on a path (default 3)."),
+    Option("--minsup", section=TREES, callback=_whole(0), metavar="N",
+           help="Fewest rows in a leaf (default 1)."),
+    Option("--relminsup", section=TREES, metavar="SHARE",
+           help="The same as a share of all rows, rounded up: 0.05 or 1/20."),
+    Option("--siz", "max_size", section=TREES, callback=_whole(1), metavar="N",
+           help="Most leaves (default: no limit)."),
+    Option("--labels", section=TREES, type=click.Choice(["any", "majority"]),
+           help="Labels that a leaf may carry (default any)."),
+    Option("--trivial-splits/--no-trivial-splits", section=TREES, default=None,
+           help="Count splits into two leaves of equal label (default: they count)."),
+    Option("--target", section=TABLE, metavar="COLUMN",
+           help="Column to predict; bundled tables have their own."),
+    Option("--positive", section=TABLE, metavar="LABEL", help="The target's positive label."),
+    Option("--sensitive", section=TABLE, metavar="COLUMN",
+           help="Column of the groups that fairness metrics compare."),
+    Option("--use-sensitive", section=TABLE, is_flag=True, default=None,
+           help="Let trees test the sensitive column, too."),
+    Option("--weights", section=TABLE, metavar="COLUMN",
+           help="Column that says how many rows a row stands for."),
+    Option("--reference", "references", section=TABLE, metavar="COLUMN", multiple=True,
+           help="Column of other labels, for the metric agreement[COLUMN]. Repeatable."),
+    Option("--na", section=TABLE, metavar="TEXT", multiple=True,
+           help="Text that stands for a missing value, such as '?'. Repeatable."),
+    Option("--sep", section=TABLE, metavar="TEXT", callback=_separator,
+           help="What separates the fields of a line: ';', tab, space (default: found out)."),
+    Option("--header/--no-header", section=TABLE, default=None,
+           help="Whether the first line names the columns; else 0, 1, 2, ... (default: it does)."),
+    Option("--nbins", section=TABLE, callback=_whole(2), metavar="N",
+           help="Bins per numeric column (default 7)."),
+    Option("--binning", section=TABLE, type=click.Choice(["quantile", "width"]),
+           help="Bins of equal count or of equal width (default quantile)."),
+    Option("--numeric", section=TABLE, type=click.Choice(["thresholds", "bins"]),
+           help="Features 'x <= c' or one per bin (default thresholds)."),
+    Option("--onehot", section=TABLE, type=click.Choice(["drop", "all"]),
+           help="Features for a two-valued column: one or both (default drop)."),
+    Option("--max-categories", section=TABLE, callback=_whole(2), metavar="N",
+           help="Most features of a category; the rarest share one (default 50)."),
+    Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=_pairs,
+           help="Read a column as numeric, category, or ignore it. Repeatable."),
+    Option("--cuts", section=TABLE, metavar="COLUMN=C1,C2", multiple=True, callback=_cuts,
+           help="Your own cuts for a numeric column. Repeatable."),
+    Option("--drop", section=TABLE, metavar="COLUMN", multiple=True,
+           help="Leave a column out. Repeatable."),
+]  # fmt: skip
+
+PRINTING = [
+    Option("--json", "as_json", section=OUTPUT, is_flag=True,
+           help="Print one JSON object instead of text."),
+    Option("-o", "--output", section=OUTPUT, metavar="FILE", type=click.Path(path_type=Path),
+           help="Write what is printed to a file, too."),
+]  # fmt: skip

@@ -1,0 +1,105 @@
+"""The words in which people read an answer: numbers, trees, conventions."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from adtc.cli.output import Line
+
+if TYPE_CHECKING:
+    from adtc.algebra.trees import Tree
+    from adtc.data import Data
+    from adtc.engine.record import RunRecord
+
+LONGEST = 60  # digits that a person may still want to see
+SHORT = 15  # characters of a fraction that still tell a person something
+Value = Fraction | int | None
+
+
+def trees(count: int) -> str:
+    """Write a number of trees.
+
+    Examples
+    --------
+    >>> trees(17390), trees(1)
+    ('17,390 trees', '1 tree')
+    >>> trees(10**100)
+    'about 1.000e+100 trees (--json prints all 101 digits)'
+    """
+    digits = str(count)
+    if len(digits) <= LONGEST:
+        return f"{count:,} {'tree' if count == 1 else 'trees'}"
+    leading = Fraction(int(digits[:8]), 10**7)
+    about = f"about {float(leading):.3f}e+{len(digits) - 1}"
+    return f"{about} trees (--json prints all {len(digits):,} digits)"
+
+
+def number(value: Value) -> str:
+    """Write a metric's value, ratios with their exact form where it is short.
+
+    Examples
+    --------
+    >>> number(Fraction(2, 3)), number(7), number(None)
+    ('0.6667 (2/3)', '7', 'undefined')
+    """
+    if value is None:
+        return "undefined"
+    if value.denominator == 1:
+        return str(int(value))
+    exact = f"{value.numerator}/{value.denominator}"
+    return f"{float(value):.4f}" + (f" ({exact})" if len(exact) <= SHORT else "")
+
+
+def metric_line(metrics: Mapping[str, Value]) -> Line:
+    """Write several metrics on one line."""
+    return Line(", ".join(f"{name} = {number(value)}" for name, value in metrics.items()))
+
+
+def rule_lines(tree: "Tree", data: "Data") -> list[Line]:
+    """Write a tree as if/then rules."""
+    from adtc.algebra.trees import rules
+
+    return [Line(f"  {rule}", "cyan") for rule in rules(tree, data.feature_names, data.labels)]
+
+
+def footer(record: "RunRecord") -> list[Line]:
+    """Say of what and under which conventions the answer holds, and how long it took."""
+    about = [f"{what}: {text}" for what, text in _about(record)]
+    return [Line(""), *(Line(text, "dim") for text in about)]
+
+
+def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
+    data, space = record.data, record.conventions
+    table = f"{data['name']}, {data['rows']:,} rows, {data['features']} features"
+    target = f"target {data['target']} ({_list(data['labels'])})"
+    groups = f"sensitive {data['sensitive']} ({_list(data['groups'])})" if data["groups"] else ""
+    size = f", at most {space['max_size']} leaves" if space["max_size"] is not None else ""
+    rows = space["min_rows_per_leaf"]
+    trivial = "count" if space["trivial_splits"] else "are left out"
+    where = record.question.get("where")
+    return [
+        ("table", ", ".join(filter(None, (table, target, groups)))),
+        (
+            "trees",
+            f"depth at most {space['max_depth']}{size}, at least {rows:,} row{'s'[: rows != 1]} "
+            f"per leaf, {space['labels']} label on a leaf, trivial splits {trivial}; "
+            f"{space['trees']}",
+        ),
+        *([("where", where)] if where else []),
+        ("time", f"{record.seconds:.2f} s"),
+    ]
+
+
+def _list(values: Sequence[str]) -> str:
+    shown = ", ".join(map(str, values[:8]))
+    return shown + (", …" if len(values) > 8 else "")  # noqa: PLR2004
+
+
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Line]:
+    """Align cells under their heads."""
+    widths = [max(map(len, cells)) for cells in zip(head, *rows, strict=True)]
+
+    def line(cells: Sequence[str]) -> str:
+        return "  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip()
+
+    return [Line(line(head), "bold"), *(Line(line(row)) for row in rows)]

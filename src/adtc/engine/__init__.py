@@ -1,0 +1,1 @@
+"""The engine room: from a checked question to exact values over all trees."""

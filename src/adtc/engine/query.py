@@ -1,0 +1,308 @@
+"""The question Q = (Δ, α, σ, φ), checked once (the paper's Sec. 2.5).
+
+`Space` says which trees exist; `Question` is a query bound to a table: names resolved, constants
+filled in, axes known. Engines take a `Question` and check nothing again.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+
+from adtc.algebra.affine import affine
+from adtc.algebra.formula import Formula, Name, Number, Term, Truth, names, parse, parse_term
+from adtc.algebra.formula import substitute as replace_names
+from adtc.algebra.metrics import (
+    LEAF_LABEL,
+    PRIMITIVES,
+    RATIONALS,
+    SIZE,
+    LeafRows,
+    Primitive,
+    RowGroup,
+    Schema,
+    Vocabulary,
+)
+from adtc.algebra.semirings import Semiring
+from adtc.data import Data
+from adtc.errors import QueryError
+
+Aggregation = str | Sequence[str] | Callable[[int, LeafRows], Any] | None
+Definitions = Mapping[str, Primitive | str]
+X = TypeVar("X", Formula, Term)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which trees exist: the hypothesis space of the paper, with its conventions.
+
+    Parameters
+    ----------
+    max_depth
+        Δ: tests on the longest path; 0 leaves the single leaves.
+    minsup, relminsup
+        Smallest number of rows in a leaf, absolute and as a share of all rows (rounded up); the
+        larger of the two holds. ``minsup=0`` admits empty leaves.
+    max_size
+        Largest number of leaves, or None.
+    labels
+        ``"any"``: a leaf may carry every label (the paper); ``"majority"``: only the most
+        frequent one among its rows, on ties the first.
+    trivial_splits
+        False leaves out trees with a split whose two children are leaves of equal label.
+
+    Examples
+    --------
+    >>> Space(max_depth=5, relminsup=0.15).min_support(32561)
+    4885
+    """
+
+    max_depth: int = 3
+    minsup: int = 1
+    relminsup: float | Fraction | str | None = None
+    max_size: int | None = None
+    labels: Literal["any", "majority"] = "any"
+    trivial_splits: bool = True
+
+    def __post_init__(self) -> None:
+        _whole("max_depth", self.max_depth, least=0)
+        _whole("minsup", self.minsup, least=0)
+        if self.max_size is not None:
+            _whole("max_size", self.max_size, least=1)
+        if self.labels not in ("any", "majority"):
+            raise QueryError(f"labels is {self.labels!r}, expected 'any' or 'majority'.")
+        self._share()
+
+    def min_support(self, total: int) -> int:
+        """Return the smallest number of rows a leaf may hold among ``total``."""
+        share = self._share()
+        least = max(self.minsup, math.ceil(share * total))
+        if least > total:
+            raise QueryError(
+                f"minsup is {least}, but the table has only {total} rows, so not even a single "
+                f"leaf exists: choose minsup of at most {total}."
+            )
+        return least
+
+    def _share(self) -> Fraction:
+        """Read relminsup as it was written: 0.15 is 15/100."""
+        if self.relminsup is None:
+            return Fraction()
+        try:
+            share = Fraction(str(self.relminsup))
+        except ValueError:
+            share = Fraction(-1)
+        if not 0 <= share <= 1:
+            raise QueryError(
+                f"relminsup is {self.relminsup}, expected a share of the rows between 0 and 1."
+            )
+        return share
+
+
+def _whole(name: str, value: object, *, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise QueryError(f"{name} is {value!r}, expected a whole number of at least {least}.")
+
+
+@dataclass(frozen=True, slots=True)
+class RowSets:
+    """The rows as bit sets (Python integers), one per row group and weight bit."""
+
+    all: int
+    groups: tuple[tuple[RowGroup, tuple[int, ...]], ...]
+
+    @classmethod
+    def of(cls, data: Data) -> "RowSets":
+        """Collect the rows of each group, weights in binary: bit b of the weight is a set."""
+        keys, member = row_groups(data)
+        width = max(1, int(data.weights.max()).bit_length())
+        groups = []
+        for g, key in enumerate(keys):
+            weights = np.where(member == g, data.weights, 0)
+            groups.append((key, tuple(_bit_set(weights >> b & 1) for b in range(width))))
+        return cls(_bit_set(np.ones(data.n_rows, np.int64)), tuple(groups))
+
+    def counts(self, S: int) -> tuple[tuple[RowGroup, int], ...]:
+        """Count the rows of ``S`` in each group, by weight; groups without rows are left out."""
+        weighted = (
+            (key, sum((S & rows).bit_count() << b for b, rows in enumerate(planes)))
+            for key, planes in self.groups
+        )
+        return tuple((key, n) for key, n in weighted if n)
+
+
+def _bit_set(flags: np.ndarray[Any, Any]) -> int:
+    return int.from_bytes(np.packbits(flags.astype(bool), bitorder="little").tobytes(), "little")
+
+
+def row_groups(data: Data) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
+    """Return the row groups that occur, in order, and the group of each row."""
+    columns = [data.y, data.z, *(codes for _, codes in data.references)]
+    distinct, member = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    keys = [RowGroup(int(y), int(z), tuple(map(int, rest))) for y, z, *rest in distinct]
+    return keys, member.reshape(-1)
+
+
+def schema_of(data: Data) -> Schema:
+    """Describe the table as metrics see it."""
+    keys, member = row_groups(data)
+    totals = [int(data.weights[member == g].sum()) for g in range(len(keys))]
+    return Schema(
+        labels=len(data.labels),
+        groups=len(data.groups),
+        positive=data.positive,
+        references=tuple(name for name, _ in data.references),
+        totals=dict(zip(keys, totals, strict=True)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query bound to a table: everything an engine needs besides the rows.
+
+    Parameters
+    ----------
+    axes, shape
+        Primitive metrics that determine φ and every requested metric, and the largest value kept.
+    metrics
+        The requested metrics as terms over the axes, by the name they were asked for.
+    constraint
+        φ as a formula over the axes alone.
+    aggregate
+        The value of a leaf with a label in the semiring: the paper's labelling function of α.
+    """
+
+    space: Space
+    semiring: Semiring[Any]
+    schema: Schema
+    minsup: int
+    axes: tuple[Primitive, ...]
+    shape: tuple[float, ...]
+    metrics: tuple[tuple[str, Term], ...]
+    constraint: Formula
+    aggregate: Callable[[int, LeafRows], Any]
+
+    def labels(self, leaf: LeafRows) -> Iterable[int]:
+        """Return the labels that a leaf may carry."""
+        if self.space.labels == "any":
+            return range(self.schema.labels)
+        return (leaf.majority(self.schema.labels),)
+
+    def environment(self, index: Sequence[float]) -> dict[str, int]:
+        """Name the entries of an index, for evaluating terms and formulas on it."""
+        return {axis.name: int(k) for axis, k in zip(self.axes, index, strict=True)}
+
+
+def ask(
+    data: Data,
+    space: Space,
+    *,
+    semiring: Semiring[Any],
+    aggregation: Aggregation = None,
+    metrics: Sequence[str] = (),
+    where: str | Formula | None = None,
+    define: Definitions | None = None,
+) -> Question:
+    """Check a query against a table and resolve all its names.
+
+    Parameters
+    ----------
+    where
+        The constraint φ; None admits every tree.
+    define
+        The user's own metrics: a `Primitive`, or the text of a term over other metrics.
+    """
+    schema = schema_of(data)
+    vocabulary = Vocabulary(schema, _checked(define or {}))
+    used: dict[str, Primitive] = {}
+    constraint = _expand(
+        parse(where) if isinstance(where, str) else where or Truth(True), vocabulary, used
+    )
+    terms = tuple((name, _expand(parse_term(name), vocabulary, used)) for name in metrics)
+    largest = dict.fromkeys(used, math.inf)
+    if space.max_size is not None:
+        used[SIZE.name], largest[SIZE.name] = SIZE, space.max_size
+    if not space.trivial_splits:
+        used[LEAF_LABEL.name], largest[LEAF_LABEL.name] = LEAF_LABEL, math.inf
+    return Question(
+        space=space,
+        semiring=semiring,
+        schema=schema,
+        minsup=space.min_support(schema.total),
+        axes=tuple(used.values()),
+        shape=tuple(largest[name] for name in used),
+        metrics=terms,
+        constraint=constraint,
+        aggregate=_aggregate(aggregation, semiring, vocabulary),
+    )
+
+
+def _checked(own: Definitions) -> Definitions:
+    for name in own:
+        if name in PRIMITIVES or name in RATIONALS or name == "N":
+            raise QueryError(f"'{name}' is a built-in metric and cannot be defined anew.")
+    return own
+
+
+def _expand(
+    x: X, vocabulary: Vocabulary, used: dict[str, Primitive], within: tuple[str, ...] = ()
+) -> X:
+    """Replace every name by the primitives it stands for, and collect those in ``used``."""
+    meanings: dict[str, Term] = {}
+    for name in sorted(names(x)):
+        if name in within:
+            raise QueryError(f"the metric '{name}' is defined by itself: {' → '.join(within)}.")
+        meaning = vocabulary.lookup(name)
+        if isinstance(meaning, Primitive):
+            used[meaning.name] = meaning
+            meanings[name] = Name(meaning.name)
+        elif isinstance(meaning, int):
+            meanings[name] = Number(Fraction(meaning))
+        else:
+            meanings[name] = _expand(meaning, vocabulary, used, (*within, name))
+    return replace_names(x, meanings)
+
+
+def linear_parts(text: str, vocabulary: Vocabulary) -> tuple[tuple[Primitive, Fraction], ...]:
+    """Read an objective that adds up over leaves, such as ``error + 33 * size``."""
+    used: dict[str, Primitive] = {}
+    form = affine(_expand(parse_term(text), vocabulary, used))
+    if form is None or form.constant or any(used[n].functional is None for n in form.coefficients):
+        raise QueryError(
+            f"'{text}' does not add up over leaves, so it cannot be aggregated in a semiring: "
+            f"use a sum of counts such as 'error' or 'error + 10 * size'."
+        )
+    return tuple((used[name], c) for name, c in form.coefficients.items())
+
+
+def _aggregate(
+    aggregation: Aggregation, semiring: Semiring[Any], vocabulary: Vocabulary
+) -> Callable[[int, LeafRows], Any]:
+    """Make α's labelling function: `one`, metric values embedded, or the user's own."""
+    if callable(aggregation):
+        return aggregation
+    if aggregation is None:
+        if semiring.split is None or semiring.embed is None:
+            return lambda label, leaf: semiring.one
+        texts: Sequence[str] = ()
+    else:
+        texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation)
+    embed = semiring.embed
+    if embed is None:
+        raise QueryError(
+            f"the semiring '{semiring.name}' does not say how metric values become its values: "
+            f"give it an `embed`, or pass the aggregation as a function of label and leaf."
+        )
+    objectives = [linear_parts(text, vocabulary) for text in texts]
+
+    def value(label: int, leaf: LeafRows) -> Any:
+        sums = (
+            sum((c * m.leaf(label, leaf) for m, c in parts), Fraction()) for parts in objectives
+        )
+        values: Any = tuple(int(s) if s.denominator == 1 else s for s in sums)
+        return embed(label, values)
+
+    return value

@@ -1,0 +1,83 @@
+"""The run record that every answer carries: what was asked, of what, under which conventions."""
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from adtc._version import __version__
+from adtc.data import Data
+from adtc.engine.query import Space
+
+Status = Literal["exact", "bounded", "estimated"]
+
+
+@dataclass(slots=True)
+class RunRecord:
+    """What is needed to repeat and to judge an answer.
+
+    Parameters
+    ----------
+    question
+        The call in words: command, formula, metrics.
+    cell_scan, num_cells
+        The paper's machine-independent costs: cell pairs looked at by ⊗, cells in the result.
+    """
+
+    data: dict[str, Any]
+    conventions: dict[str, Any]
+    question: dict[str, Any]
+    engine: str
+    version: str = __version__
+    status: Status = "exact"
+    seed: int | None = None
+    cell_scan: int = 0
+    num_cells: int = 0
+    seconds: float = 0.0
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record as plain JSON values."""
+        return asdict(self)
+
+
+@contextmanager
+def recording(
+    data: Data, space: Space, engine: str, question: Mapping[str, Any]
+) -> Iterator[RunRecord]:
+    """Open a run record and fill in its seconds at the end."""
+    record = RunRecord(
+        data={
+            "name": data.name,
+            "rows": data.total,
+            "features": data.n_features,
+            "target": data.target,
+            "labels": [str(label) for label in data.labels],
+            "sensitive": data.sensitive,
+            "groups": [str(group) for group in data.groups],
+            "fingerprint": data.fingerprint,
+        },
+        conventions={
+            **{
+                k: v if v is None or isinstance(v, int) else str(v)
+                for k, v in asdict(space).items()
+            },
+            "min_rows_per_leaf": space.min_support(data.total),
+            "trees": "syntactic; a feature at most once on a path",
+        },
+        question={k: v for k, v in question.items() if v is not None},
+        engine=engine,
+    )
+    start = time.perf_counter()
+    yield record
+    record.seconds = time.perf_counter() - start
+
+
+def log10(count: int) -> float | None:
+    """Return the decimal logarithm of a count of any size; None for zero."""
+    if count <= 0:
+        return None
+    shift = max(0, count.bit_length() - 1000)  # math.log10 takes what fits into a float
+    return math.log10(count >> shift) + shift * math.log10(2)

@@ -1,0 +1,567 @@
+"""The command line as a user meets it: answers, files, and one sentence for every mistake."""
+
+import inspect
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from click.testing import CliRunner, Result
+
+import adtc
+from adtc.cli import main
+from adtc.cli.commands import count as count_command
+from adtc.cli.demo import QUESTIONS
+from adtc.cli.options import SHARED, Option
+from adtc.cli.text import trees as trees_text
+from adtc.data.binning import Binning
+from adtc.engine.answers import Count
+
+# y is 1 exactly where a is; s splits the rows in two groups of four
+SMALL = """\
+a,b,s,y,w
+1,0,m,1,1
+1,1,f,1,1
+1,0,m,1,2
+0,1,f,0,1
+0,0,m,0,3
+0,1,f,0,1
+1,1,m,1,1
+0,0,f,0,1
+"""
+SPACE = ["--target", "y", "--maxdep", "1"]
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, list(args))
+
+
+def answer(*args: str) -> dict:
+    result = run(*args, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    return json.loads(result.stdout)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder that holds the small table."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.csv").write_text(SMALL)
+    return tmp_path
+
+
+# --- answers ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("folder")
+def test_count_as_json_is_what_the_api_says() -> None:
+    given = answer("count", "small.csv", *SPACE, "--drop", "w", "--where", "error <= 2")
+    data = adtc.read("small.csv", target="y", drop=["w"])
+    expected = adtc.count(data, adtc.Space(max_depth=1), where="error <= 2")
+    assert given["count"] == int(expected) > 0
+    assert given["log10"] == expected.log10
+    assert given["status"] == "exact"
+    assert given["record"]["data"]["fingerprint"] == data.fingerprint
+    assert given["record"]["question"] == {"ask": "count", "where": "error <= 2"}
+    assert set(given) == {"count", "log10", "status", "record"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_count_for_people_names_number_status_and_conventions() -> None:
+    result = run("count", "small.csv", *SPACE, "--minsup", "3", "--no-trivial-splits")
+    assert result.exit_code == 0
+    first, *rest = result.stdout.splitlines()
+    assert re.fullmatch(r"\d+ trees \(exact\)", first)
+    assert "depth at most 1" in result.stdout
+    assert "at least 3 rows per leaf" in result.stdout
+    assert "trivial splits are left out" in result.stdout
+    assert any(line.startswith("time: ") for line in rest)
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_no_tree_counts_zero_and_has_no_logarithm() -> None:
+    given = answer("count", "small.csv", *SPACE, "--where", "error < 0")
+    assert (given["count"], given["log10"]) == (0, None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_exists_shows_a_tree_or_none() -> None:
+    yes = answer("exists", "small.csv", *SPACE, "--where", "error = 0")
+    assert yes["exists"] is True
+    assert yes["tree"] == {"feature": "a", "yes": {"label": 1}, "no": {"label": 0}}
+    no = answer("exists", "small.csv", *SPACE, "--where", "error = 0 and size = 1")
+    assert (no["exists"], no["tree"], no["status"]) == (False, None, "exact")
+    assert set(no) == {"exists", "tree", "status", "record"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_exists_for_people() -> None:
+    yes = run("exists", "small.csv", *SPACE, "--where", "error = 0").stdout
+    assert yes.splitlines()[:3] == [
+        "yes, such a tree exists (exact)",
+        "  if a then 1",
+        "  if not a then 0",
+    ]
+    assert "error = 0" in yes
+    no = run("exists", "small.csv", *SPACE, "--where", "error < 0").stdout
+    assert no.startswith("no such tree exists (exact)\n")
+
+
+@pytest.mark.usefixtures("folder")
+def test_optimize_reports_value_tree_and_metrics_scored_anew() -> None:
+    given = answer(
+        "optimize", "small.csv", *SPACE, "--sensitive", "s", "--maximize", "acc",
+        "--where", "size = 1",
+    )  # fmt: skip
+    assert (given["value"], given["value_exact"], given["error"]) == (0.5, "1/2", 4)
+    assert given["metrics"] == {"acc": 0.5, "size": 1, "error": 4}
+    assert given["tree"] in ({"label": 0}, {"label": 1})
+    assert given["rules"] == [f"always {given['tree']['label']}"]
+    assert (given["status"], given["proved"]) == ("exact", True)
+
+
+@pytest.mark.usefixtures("folder")
+def test_optimize_minimizes_error_unless_told_otherwise() -> None:
+    given = answer("optimize", "small.csv", *SPACE)
+    assert (given["value"], given["value_exact"], given["error"]) == (0, "0/1", 0)
+    assert given["rules"] == ["if a then 1", "if not a then 0"]
+    assert given["metrics"]["acc"] == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_optimize_without_any_good_tree() -> None:
+    given = answer("optimize", "small.csv", *SPACE, "--where", "error < 0")
+    nothing = {"value": None, "value_exact": None, "error": None, "tree": None, "rules": []}
+    assert {key: given[key] for key in nothing} == nothing
+    assert given["proved"] is True
+    shown = run("optimize", "small.csv", *SPACE, "--where", "error < 0").stdout
+    assert shown.startswith("no tree satisfies the constraint")
+
+
+@pytest.mark.usefixtures("folder")
+def test_weights_sensitive_references_and_own_metrics_reach_the_engine() -> None:
+    given = answer(
+        "optimize", "small.csv", *SPACE, "--weights", "w", "--sensitive", "s", "--reference", "b",
+        "--define", "loss=error + 2 * size", "--minimize", "loss",
+        "--where", "dp <= 1 and agreement[b] >= 0",
+    )  # fmt: skip
+    data = adtc.read("small.csv", target="y", weights="w", sensitive="s", references=["b"])
+    assert given["record"]["data"]["fingerprint"] == data.fingerprint
+    assert given["record"]["data"]["rows"] == 11
+    assert given["value"] == 4
+    assert set(given["metrics"]) == {"loss", "size", "error", "acc", "dp", "agreement[b]"}
+
+
+@pytest.mark.usefixtures("folder")
+def test_columns_are_typed_cut_and_dropped() -> None:
+    options = ["--type", "w=category", "--type", "b=ignore", "--drop", "s", "--nbins", "3"]
+    given = answer("count", "small.csv", *SPACE, *options, "--onehot", "all", "--binning", "width")
+    data = adtc.read(
+        "small.csv", target="y", types={"w": "category", "b": "ignore"}, drop=["s"], nbins=3,
+        onehot="all", binning="width",
+    )  # fmt: skip
+    assert given["record"]["data"]["fingerprint"] == data.fingerprint
+    given = answer("count", "small.csv", *SPACE, "--cuts", "w=1.5, 2.5", "--numeric", "bins")
+    data = adtc.read("small.csv", target="y", cuts={"w": [1.5, 2.5]}, numeric="bins")
+    assert given["record"]["data"]["fingerprint"] == data.fingerprint
+
+
+def test_tables_without_header_in_tabs_with_own_missing_values(folder: Path) -> None:
+    rows = [line.replace(",", "\t") for line in SMALL.splitlines()[1:]]
+    (folder / "bare.tsv").write_text("\n".join(["-\t0\tm\t1\t1", *rows]))
+    given = answer(
+        "count", "bare.tsv", "--no-header", "--sep", "tab", "--na", "-", "--target", "3",
+        "--maxdep", "1",
+    )  # fmt: skip
+    data = adtc.read("bare.tsv", header=False, sep="\t", na=["-"], target="3")
+    assert given["record"]["data"]["fingerprint"] == data.fingerprint
+    assert data.n_rows == 9
+
+
+@pytest.mark.usefixtures("folder")
+def test_siz_labels_and_relminsup_reach_the_space() -> None:
+    options = ["--siz", "1", "--labels", "majority", "--relminsup", "0.5"]
+    given = answer("count", "small.csv", "--target", "y", *options)
+    assert given["count"] == 1
+    conventions = given["record"]["conventions"]
+    assert (conventions["max_depth"], conventions["max_size"]) == (3, 1)
+    assert (conventions["relminsup"], conventions["min_rows_per_leaf"]) == ("0.5", 4)
+
+
+def test_monk_1_at_depth_2(shared_data: Path) -> None:
+    table = shared_data / "binarized-sparse-trees" / "monk_1.csv"
+    assert answer("count", str(table), "--target", "class_1", "--maxdep", "2")["count"] == 17390
+
+
+def test_datasets() -> None:
+    given = answer("datasets")
+    assert {t["name"] for t in given["datasets"]} >= {"adult", "german-credit", "mushroom"}
+    assert all(t["licence"] and t["citation"] and t["rows"] for t in given["datasets"])
+    assert "german-credit" in run("datasets").stdout
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_count_is_an_integer_however_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = adtc.count
+
+    def huge(*args: object, **options: object) -> Count:
+        found = Count(10**5000)
+        found.record = honest(*args, **options).record
+        return found
+
+    monkeypatch.setattr(adtc, "count", huge)
+    given = answer("count", "small.csv", *SPACE)
+    assert given["count"] == 10**5000
+    assert given["log10"] == pytest.approx(5000)
+
+
+def test_a_count_is_short_for_people() -> None:
+    assert trees_text(1234567) == "1,234,567 trees"
+    assert "all 5,001 digits" in trees_text(10**5000)
+
+
+def test_demo_answers_live_and_shows_the_commands() -> None:
+    result = run("demo")
+    assert result.exit_code == 0
+    for question, command in QUESTIONS:
+        assert f"{question}\n$ adtc {command}\n" in result.stdout
+    _, command = QUESTIONS[0]
+    first = run(*shlex.split(command)).stdout.splitlines()[0]
+    assert f"$ adtc {command}\n{first}\n" in result.stdout
+    assert "if " in result.stdout.split(QUESTIONS[-1][1])[1]
+
+
+@pytest.mark.parametrize("command", ["count", "exists", "optimize", "datasets"])
+def test_the_example_in_the_help_runs(command: str) -> None:
+    shown = run(command, "--help").stdout
+    example = shown.split("Example:\n")[1].strip()
+    name, *args = shlex.split(example)
+    assert name == "adtc"
+    assert run(*args).exit_code == 0
+
+
+def parameters(call: Callable[..., object]) -> dict[str, object]:
+    """Give the keywords of a call with their defaults, those behind ``**options`` included."""
+    found = {}
+    for name, parameter in inspect.signature(call).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (options,) = get_args(parameter.annotation)  # Unpack[a TypedDict]
+            found |= dict.fromkeys(options.__annotations__)
+        else:
+            found[name] = parameter.default
+    return found
+
+
+@pytest.mark.parametrize("option", SHARED, ids=lambda option: str(option.name))
+def test_every_shared_option_is_one_of_the_api(option: Option) -> None:
+    calls = {"Table": adtc.read, "Trees": adtc.Space, "Question": adtc.count}
+    assert option.name in parameters(calls[option.section])
+
+
+def test_defaults_told_in_the_help_are_those_of_the_api() -> None:
+    known = {**parameters(adtc.Space), **parameters(Binning)}
+    told = {
+        str(option.name): match[1]
+        for option in SHARED
+        if (match := re.search(r"\(default (\w+)\)", option.help or ""))
+    }
+    assert told == {name: str(known[name]) for name in told}
+    assert {"max_depth", "minsup", "labels", "nbins", "binning", "max_categories"} <= set(told)
+
+
+# --- files ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("as_json", [["--json"], []])
+def test_output_holds_what_is_printed(folder: Path, as_json: list[str]) -> None:
+    result = run("count", "small.csv", *SPACE, *as_json, "-o", "out.txt")
+    assert result.exit_code == 0
+    assert (folder / "out.txt").read_text() == result.stdout != ""
+    assert sorted(path.name for path in folder.iterdir()) == ["out.txt", "small.csv"]
+
+
+def test_output_replaces_a_file_through_a_link(folder: Path) -> None:
+    (folder / "old.json").write_text("old")
+    (folder / "link.json").symlink_to("old.json")
+    result = run("count", "small.csv", *SPACE, "--json", "-o", "link.json")
+    assert (folder / "link.json").is_symlink()
+    assert (folder / "old.json").read_text() == result.stdout
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_output_to_a_pipe_leaves_it_a_pipe(folder: Path) -> None:
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    result = run("count", "small.csv", *SPACE, "-o", "pipe")
+    arrived = os.read(reader, 1 << 16).decode()
+    os.close(reader)
+    assert arrived == result.stdout != ""
+    assert pipe.is_fifo()
+
+
+def test_a_failed_write_leaves_the_old_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, *args: object, **options: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    (folder / "out.json").write_text("old")
+    monkeypatch.setattr(Path, "replace", full)
+    result = run("count", "small.csv", *SPACE, "--json", "-o", "out.json")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "cannot write 'out.json': No space left on device" in result.stderr
+    assert (folder / "out.json").read_text() == "old"
+    assert sorted(path.name for path in folder.iterdir()) == ["out.json", "small.csv"]
+
+
+# --- mistakes ---------------------------------------------------------------------------------
+
+LINES = SMALL.splitlines()
+TABLES = {
+    "small.csv": SMALL.encode(),
+    "one-class.csv": b"a,y\n1,1\n0,1\n",
+    "constant.csv": b"a,y\n1,1\n1,0\n",
+    "header-only.csv": b"a,y\n",
+    "ragged.csv": b"a,y\n1,1\n0,0,7\n",
+    "latin.csv": b"a,y\n\xe4\xff\xfe,1\n0,0\n",
+    "twice.csv": b"a,a,y\n1,0,1\n0,1,0\n",
+    "negative.csv": b"a,y,w\n1,1,-1\n0,0,2\n",
+    "fractional.csv": b"a,y,w\n1,1,0.5\n0,0,2\n",
+    "empty.csv": b"",
+}
+WHERE = ["count", "small.csv", "--target", "y", "--where"]
+
+MISTAKES = {
+    "unknown column": (
+        ["count", "small.csv", "--target", "yy"],
+        r"unknown column 'yy'\. Did you mean 'y'\?",
+    ),
+    "unknown metric": ([*WHERE, "eror <= 1"], r"unknown metric 'eror'\. Did you mean 'error'\?"),
+    "unknown objective": (
+        ["optimize", "small.csv", "--target", "y", "--minimize", "siz"],
+        r"unknown metric 'siz'\. Did you mean 'size'\?",
+    ),
+    "formula syntax": ([*WHERE, "size <= and error <= 5"], r"\n  size <= and.*\n          \^\^\^$"),
+    "sensitive metric without column": ([*WHERE, "dp <= 0.1"], "no sensitive column was given"),
+    "one class": (["count", "one-class.csv", "--target", "y"], "one class"),
+    "constant table": (["count", "constant.csv", "--target", "y"], "constant|no feature"),
+    "table without rows": (["count", "header-only.csv", "--target", "y"], "no rows|empty"),
+    "ragged line": (["count", "ragged.csv", "--target", "y"], "line 3|3 fields|fields"),
+    "undecodable text": (["count", "latin.csv", "--target", "y"], "UTF-8|utf-8"),
+    "duplicate names": (["count", "twice.csv", "--target", "y"], "'a'"),
+    "minsup above N": (
+        ["count", "small.csv", "--target", "y", "--minsup", "9"],
+        "minsup is 9, but the table has only 8 rows",
+    ),
+    "relminsup above 1": (
+        ["count", "small.csv", "--target", "y", "--relminsup", "1.5"],
+        "relminsup is 1.5, expected a share",
+    ),
+    "negative depth": (
+        ["count", "small.csv", "--target", "y", "--maxdep", "-1"],
+        "'--maxdep': '-1' is not a whole number of at least 0",
+    ),
+    "depth no integer": (
+        ["count", "small.csv", "--target", "y", "--maxdep", "1.5"],
+        "'--maxdep': '1.5' is not a whole number of at least 0",
+    ),
+    "negative weights": (["count", "negative.csv", "--target", "y", "--weights", "w"], "-1"),
+    "fractional weights": (["count", "fractional.csv", "--target", "y", "--weights", "w"], "0.5"),
+    "target is sensitive": (
+        ["count", "small.csv", "--target", "y", "--sensitive", "y"],
+        "'y'.*(both|target)",
+    ),
+    "formula too long": ([*WHERE, " and ".join(["size <= 4"] * 200)], "2,?000"),
+    "formula with dunder": ([*WHERE, "__import__('os') = 0"], "__"),
+    "formula with an attribute": ([*WHERE, "size.real <= 1"], r"'\.'"),
+    "missing file": (["count", "nowhere.csv", "--target", "y"], "'nowhere.csv'"),
+    "unknown table": (["count", "adlut"], "unknown table 'adlut'. Did you mean 'adult'"),
+    "folder instead of file": (["count", ".", "--target", "y"], "folder|directory"),
+    "empty file": (["count", "empty.csv", "--target", "y"], "empty"),
+    "no target": (
+        ["count", "small.csv"],
+        r"--target: a, b, s, y, w; the last one, 'w', would only be a guess",
+    ),
+    "both directions": (
+        ["optimize", "small.csv", "--target", "y", "--minimize", "size", "--maximize", "acc"],
+        "either minimize or maximize",
+    ),
+    "definition without a name": (
+        ["count", "small.csv", "--target", "y", "--define", "error + 1"],
+        "'--define': 'error \\+ 1' does not have the form NAME=TERM",
+    ),
+    "definition of a built-in": (
+        ["count", "small.csv", "--target", "y", "--define", "size=1"],
+        "'size' is a built-in metric",
+    ),
+    "unknown kind": (["count", "small.csv", "--target", "y", "--type", "a=numbr"], "numbr"),
+    "kind given twice": (
+        ["count", "small.csv", "--target", "y", "--type", "a=ignore", "--type", "a=numeric"],
+        "'a' is given twice",
+    ),
+    "cut is no number": (
+        ["count", "small.csv", "--target", "y", "--cuts", "w=1,x"],
+        "'--cuts': 'x' is not a number",
+    ),
+    "unknown option": (["count", "small.csv", "--maxdeep", "1"], "--maxdeep"),
+    "unknown command": (["cuont", "small.csv"], "unknown command 'cuont'. Did you mean 'count'"),
+    "separator of a bundled table": (
+        ["count", "adult", "--sep", ";"],
+        "'adult' is a bundled table, so 'sep' cannot be chosen",
+    ),
+    "no table": (["count"], "Missing argument 'TABLE'"),
+}
+
+
+@pytest.mark.parametrize(("args", "message"), MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_gives_one_sentence_and_writes_nothing(
+    folder: Path, args: list[str], message: str
+) -> None:
+    for name, content in TABLES.items():
+        (folder / name).write_bytes(content)
+    result = run(*args, "-o", "out.json")
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("adtc: ")
+    assert "Traceback" not in result.stderr
+    assert re.search(message, result.stderr.rstrip("\n")), result.stderr
+    assert sorted(path.name for path in folder.iterdir()) == sorted(TABLES)
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        ("nowhere/out.json", "the folder '.*nowhere' does not exist"),
+        (".", "it is a folder"),
+        ("small.csv", "it is the table itself"),
+    ],
+)
+def test_unwritable_output_is_told_before_the_work(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, output: str, reason: str
+) -> None:
+    monkeypatch.setattr(adtc, "count", lambda *args, **options: pytest.fail("worked in vain"))
+    result = run("count", "small.csv", *SPACE, "-o", output)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.fullmatch(f"adtc: cannot write '{re.escape(output)}': {reason}; .*\n", result.stderr)
+    assert (folder / "small.csv").read_text() == SMALL
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_defect_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*args: object, **options: object) -> None:
+        raise ValueError("a defect, not a user's mistake")
+
+    monkeypatch.setattr(adtc, "count", broken)
+    assert isinstance(run("count", "small.csv", *SPACE).exception, ValueError)
+
+
+@pytest.mark.usefixtures("folder")
+def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def greedy(*args: object, **options: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(adtc, "count", greedy)
+    result = run("count", "small.csv", *SPACE)
+    assert result.exit_code == 2
+    assert result.stderr.startswith("adtc: this needs more memory")
+
+
+# --- the program ------------------------------------------------------------------------------
+
+
+def test_without_arguments_help_is_shown() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout == run("--help").stdout
+    assert "_ADTC_COMPLETE" in result.stdout
+    assert all(name in result.stdout for name in main.commands)
+
+
+def test_version() -> None:
+    assert run("--version").stdout == f"adtc {adtc.__version__}\n"
+
+
+def test_help_is_grouped() -> None:
+    shown = run("count", "--help").stdout
+    places = [
+        shown.index(f"\n{section}:\n") for section in ("Question", "Trees", "Table", "Output")
+    ]
+    assert places == sorted(places)
+    assert count_command.name == "count"
+
+
+def program(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "adtc", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+def test_as_a_program(folder: Path) -> None:
+    done = program("count", "small.csv", *SPACE, "--json", cwd=folder)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["count"] > 0
+
+
+def test_a_mistake_as_a_program(folder: Path) -> None:
+    done = program("count", "small.csv", "--target", "z", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("adtc: unknown column 'z'.")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(adtc, "count", interrupted)
+    result = run("count", "small.csv", *SPACE)
+    assert (result.exit_code, result.stdout) == (130, "")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
+def test_interrupted_as_a_program(folder: Path) -> None:
+    rows = [",".join(format(i, "012b")) for i in range(400)]
+    header = ",".join([*(f"x{i}" for i in range(11)), "y"])
+    (folder / "large.csv").write_text("\n".join([header, *rows]))
+    # the program sends the signal to itself, so that it comes after the start, however slow
+    code = """if True:
+        import os, signal, sys, threading
+        from adtc.cli import main
+        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        main(sys.argv[1:])
+    """
+    args = ["count", "large.csv", "--target", "y", "--maxdep", "9", "-o", "out.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() == "adtc: stopped; nothing was written."
+    assert sorted(path.name for path in folder.iterdir()) == ["large.csv", "small.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a closed pipe is a POSIX matter")
+def test_a_closed_pipe_is_silent(folder: Path) -> None:
+    command = [sys.executable, "-m", "adtc", "count", "small.csv", *SPACE, "--json"]
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        command, cwd=folder, stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write_end)
+    assert done.stderr == ""
+
+
+def test_exact_values_are_fractions() -> None:
+    given = answer("optimize", "german-credit", "--maxdep", "1", "--minsup", "100",
+                   "--maximize", "f1")  # fmt: skip
+    exact = Fraction(given["value_exact"])
+    assert float(exact) == given["value"] == given["metrics"]["f1"]
