@@ -49,4 +49,4 @@ bench: $(READY) ## measure our own speed
 check: lint types test docs ## all that must be green before a commit lands
 
 clean: ## remove what was built
-	rm -rf $(VENV) docs/_build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

@@ -509,6 +509,29 @@ def test_as_a_program(folder: Path) -> None:
     assert json.loads(done.stdout)["count"] > 0
 
 
+def test_a_pipe_gets_no_colours_even_where_they_are_forced(folder: Path) -> None:
+    forced = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm-256color"}
+    done = program("count", "small.csv", *SPACE, cwd=folder, env=forced)
+    assert done.stdout.splitlines()[0].endswith(" trees (exact)")
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are a POSIX matter")
+def test_a_terminal_gets_colours(folder: Path) -> None:
+    import pty
+
+    ours, theirs = pty.openpty()
+    plain = {k: v for k, v in os.environ.items() if k != "NO_COLOR"}
+    subprocess.run(
+        [sys.executable, "-m", "adtc", "count", "small.csv", *SPACE],
+        cwd=folder, stdout=theirs, env={**plain, "TERM": "xterm-256color"}, check=True,
+    )  # fmt: skip
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16).decode()
+    os.close(ours)
+    assert re.match(r"\x1b\[1m\d+ trees \(exact\)\x1b\[0m\r\n", shown)
+
+
 def test_a_mistake_as_a_program(folder: Path) -> None:
     done = program("count", "small.csv", "--target", "z", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")

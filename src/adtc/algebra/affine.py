@@ -126,7 +126,7 @@ def _combine_ratios(
 
 
 def convex(term: Term) -> list[Affine] | None:
-    """Write a term as the maximum of affine forms, or None: |x|, max, and sums of such."""
+    """Write a term as the maximum of affine forms, or None: ``abs``, max, and sums of such."""
     return _extremum(term, upper=True)
 
 
