@@ -6,6 +6,8 @@ Each message is one sentence for the person who asked: what came, what was expec
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+_SHOWN = 60  # names listed in a message
+
 
 class ADTCError(ValueError):
     """Base of all errors that a user can cause and mend."""
@@ -59,5 +61,5 @@ def unknown(kind: str, name: object, known: Iterable[object]) -> str:
     by_lower = {k.lower(): k for k in reversed(names)}
     close = get_close_matches(str(name).lower(), by_lower, n=1, cutoff=0.6)
     hint = f" Did you mean '{by_lower[close[0]]}'?" if close else ""
-    shown = ", ".join(names[:60]) + (", …" if len(names) > 60 else "")
+    shown = ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
     return f"unknown {kind} '{name}'.{hint} Known {kind}s: {shown}."

@@ -75,6 +75,11 @@ class Primitive:
     identity: float
     functional: Functional | None = None
 
+    @property
+    def public(self) -> bool:
+        """False for axes that only engines use; they have no name a formula could hold."""
+        return not self.name.startswith("(")
+
 
 def additive(name: str, weight: Weight, *, per_leaf: int = 0) -> Primitive:
     """Make a metric that adds ``weight(label, group)`` for every row, and ``per_leaf`` per leaf.

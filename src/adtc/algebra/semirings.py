@@ -43,6 +43,10 @@ class Semiring(Generic[R]):
     equal
         Says when two values are the same for the laws: within rounding, or up to the tree. None:
         ``==``.
+    adds_up
+        True if ``embed`` turns sums into ⊗ whatever the labels: embed(v) ⊗ embed(w) =
+        embed(v + w). Then the sum over all trees follows from how many trees have which metric
+        values, and a fast engine need only count.
 
     Examples
     --------
@@ -61,12 +65,22 @@ class Semiring(Generic[R]):
     embed: Callable[[int, Values], R] | None = None
     split: Callable[[int, R, R], R] | None = None
     equal: Callable[[R, R], bool] | None = None
+    adds_up: bool = False
 
     def node(self, feature: int, value1: R, value0: R) -> R:
         """Combine the values of two subtrees below a test: ``split``, or plain ⊗."""
         if self.split is None:
             return self.mul(value1, value0)
         return self.split(feature, value1, value0)
+
+    def times(self, n: int, value: R) -> R:
+        """Add ``value`` to itself: the ⊕ of ``n`` copies, by doubling."""
+        total = self.zero
+        while n:
+            if n & 1:
+                total = self.add(total, value)
+            value, n = self.add(value, value), n >> 1
+        return total
 
     def same(self, a: R, b: R) -> bool:
         """Compare two values by ``equal``, or ``==``."""
@@ -103,14 +117,14 @@ def _log_add(a: float, b: float) -> float:
 
 
 BOOLEAN: Semiring[bool] = Semiring(
-    "boolean", False, True, operator.or_, operator.and_, _always(True)
+    "boolean", False, True, operator.or_, operator.and_, _always(True), adds_up=True
 )
-COUNT: Semiring[int] = Semiring("count", 0, 1, operator.add, operator.mul, _always(1))
+COUNT: Semiring[int] = Semiring("count", 0, 1, operator.add, operator.mul, _always(1), adds_up=True)
 MIN_PLUS: Semiring[float] = Semiring(
-    "min-plus", math.inf, 0, min, operator.add, _single("min-plus")
+    "min-plus", math.inf, 0, min, operator.add, _single("min-plus"), adds_up=True
 )
 MAX_PLUS: Semiring[float] = Semiring(
-    "max-plus", -math.inf, 0, max, operator.add, _single("max-plus")
+    "max-plus", -math.inf, 0, max, operator.add, _single("max-plus"), adds_up=True
 )
 VITERBI: Semiring[float] = Semiring(
     "viterbi", 0, 1, max, operator.mul, _single("viterbi"), equal=_close
@@ -186,6 +200,7 @@ def k_best(k: int) -> Semiring[tuple[float, ...]]:
         add=lambda a, b: minimal.k_smallest(a, b, k, _itself),
         mul=lambda a, b: tuple(x + y for x, y in minimal.k_smallest_pairs(a, b, k, _itself)),
         embed=lambda label, values: (_exactly(name, 1, values)[0],),
+        adds_up=True,
     )
 
 
@@ -226,6 +241,7 @@ def pareto(d: int) -> Semiring[Front]:
         add=lambda a, b: minimal.pareto_front(a + b),
         mul=minimal.add_points,
         embed=lambda label, values: (_exactly(name, d, values),),
+        adds_up=True,
     )
 
 
@@ -266,6 +282,7 @@ def expectation(d: int) -> Semiring[Moments]:
         add=moments.add,
         mul=moments.mul,
         embed=lambda label, values: moments.of(_exactly(name, d, values)),
+        adds_up=True,
     )
 
 
@@ -309,6 +326,7 @@ def product(
         embed=embed if all(p.embed for p in parts) else None,
         split=split if any(p.split for p in parts) else None,
         equal=lambda a, b: all(p.same(x, y) for p, x, y in zip(parts, a, b, strict=True)),
+        adds_up=all(p.adds_up for p in parts),
     )
 
 

@@ -1,12 +1,13 @@
 """The questions one asks of a space of trees: count, exists, optimize, evaluate, model_tensor.
 
-Each checks its query once, hands it to an engine and filters the tensor by φ (Sec. 3.4).
+Each checks its query once, hands it to an engine and filters the tensor by φ (Sec. 3.4). The
+specification engine answers everything; the fast engine whatever adds up over leaves.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from adtc.algebra import trees
 from adtc.algebra.formula import Formula, holds, value
@@ -14,12 +15,18 @@ from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt
+from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, Status, log10, recording
+from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
-Engine = Literal["auto", "spec"]
+if TYPE_CHECKING:
+    from adtc.engine.fast import Result
+
+Engine = Literal["auto", "spec", "fast"]
 Where = str | Formula | None
+_ALL_ON = Switches()
 
 
 class Count(int):
@@ -76,8 +83,23 @@ def count(
     *,
     define: Definitions | None = None,
     engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
 ) -> Count:
     """Count the trees of a space that satisfy a constraint.
+
+    Parameters
+    ----------
+    where
+        The constraint φ; None admits every tree.
+    define
+        The user's own metrics: a `Primitive`, or the text of a term over other metrics.
+    engine
+        ``"auto"`` takes the fast engine where it can answer, ``"spec"`` the paper's algorithm.
+    switches
+        Which optimisations of the fast engine are on; the answer does not depend on them.
+    monitor
+        Progress, cancelling, limits and threads.
 
     Examples
     --------
@@ -88,7 +110,10 @@ def count(
     """
     with recording(data, space, engine, {"ask": "count", "where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, where=where, define=define)
-        answer = Count(_total(question, _good(question, data, record)))
+        if _takes_fast(engine, question):
+            answer = Count(_run_fast(question, data, switches, monitor, record).total)
+        else:
+            answer = Count(_total(question, _good(question, data, record)))
     answer.record = record
     return answer
 
@@ -100,12 +125,19 @@ def exists(
     *,
     define: Definitions | None = None,
     engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
 ) -> Existence:
     """Decide whether a tree satisfies a constraint, and show one if so."""
     with recording(data, space, engine, {"ask": "exists", "where": _text(where)}) as record:
-        question = ask(data, space, semiring=witness(), where=where, define=define)
-        found = _total(question, _good(question, data, record))
-    return Existence(found.tree, record)
+        question = ask(data, space, semiring=COUNT, where=where, define=define)
+        if _takes_fast(engine, question):
+            result = _run_fast(question, data, switches, monitor, record)
+            tree = result.tree(0) if len(result.keys) else None
+        else:
+            question = ask(data, space, semiring=witness(), where=where, define=define)
+            tree = _total(question, _good(question, data, record)).tree
+    return Existence(tree, record)
 
 
 def optimize(
@@ -117,6 +149,8 @@ def optimize(
     where: Where = None,
     define: Definitions | None = None,
     engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
 ) -> Optimum:
     """Find a tree with the best value of a metric among those that satisfy a constraint.
 
@@ -139,18 +173,18 @@ def optimize(
     sign = 1 if maximize is None else -1
     asked = {"ask": "optimize", "minimize" if sign > 0 else "maximize": objective}
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
-        question = ask(
-            data, space, semiring=witness(), metrics=[objective], where=where, define=define
-        )
-        scored = (
-            (score, found.tree)
-            for index, found in _good(question, data, record).items()
-            if (score := _scores(question, index)[0]) is not None
-        )
-        best = min(scored, key=lambda pair: sign * pair[0], default=None)
+        question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
+        if _takes_fast(engine, question):
+            best = _run_fast(question, data, switches, monitor, record).best(sign)
+        else:
+            question = ask(
+                data, space, semiring=witness(), metrics=[objective], where=where, define=define
+            )
+            best = _best_cell(question, _good(question, data, record), sign)
     if best is None:
         return Optimum(None, None, {}, True, record)
-    return Optimum(best[1], best[0], {objective: best[0]}, True, record)
+    score, tree = best
+    return Optimum(tree, score, {objective: score}, True, record)
 
 
 def evaluate(
@@ -162,6 +196,8 @@ def evaluate(
     where: Where = None,
     define: Definitions | None = None,
     engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
 ) -> Any:
     """Compute ADTC(Q, D): the sum over all good trees of the product over their leaves.
 
@@ -183,6 +219,13 @@ def evaluate(
     R = get_semiring(semiring) if isinstance(semiring, str) else semiring
     with recording(data, space, engine, {"ask": "evaluate", "where": _text(where)}) as record:
         question = ask(data, space, semiring=R, aggregation=aggregation, where=where, define=define)
+        if engine != "spec" and R.adds_up and not callable(aggregation):
+            texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
+            counted = ask(data, space, semiring=COUNT, metrics=texts, where=where, define=define)
+            if _takes_fast(engine, counted):
+                cells = _run_fast(counted, data, switches, monitor, record).tensor()
+                return _sum_of_cells(R, cells, bool(texts))
+        _refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
         return _total(question, _good(question, data, record))
 
 
@@ -196,6 +239,8 @@ def model_tensor(
     aggregation: Aggregation = None,
     define: Definitions | None = None,
     engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
 ) -> Tensor[Any]:
     """Compute MT[Q, D]: the values of all good trees by the metrics asked for.
 
@@ -222,6 +267,9 @@ def model_tensor(
             where=where,
             define=define,
         )
+        if semiring is COUNT and aggregation is None and _takes_fast(engine, question):
+            return _run_fast(question, data, switches, monitor, record).tensor()
+        _refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
         tensor: Tensor[Any] = {}
         for index, cell in _good(question, data, record).items():
             scores = _scores(question, index)
@@ -229,8 +277,41 @@ def model_tensor(
     return tensor
 
 
+def _takes_fast(engine: Engine, question: Question) -> bool:
+    """Decide whether the fast engine answers; ask for it in vain and you are told why."""
+    if engine not in ("auto", "spec", "fast"):
+        raise QueryError(f"engine is {engine!r}, expected 'auto', 'spec' or 'fast'.")
+    if engine == "spec":
+        return False
+    unfit = [axis.name for axis in question.axes if axis.functional is None and axis.public]
+    if unfit:
+        _refuse_fast(engine, f"the metric '{unfit[0]}'")
+        return False
+    return True
+
+
+def _refuse_fast(engine: Engine, what: str) -> None:
+    if engine == "fast":
+        raise QueryError(f"the fast engine does not handle {what}: use engine='auto' or 'spec'.")
+
+
+def _run_fast(
+    question: Question,
+    data: Data,
+    switches: Switches,
+    monitor: Monitor | None,
+    record: RunRecord,
+) -> "Result":
+    from adtc.engine import fast  # Numba is loaded with the first question, not before
+
+    result = fast.run(question, data, switches=switches, monitor=monitor)
+    record.engine, record.num_cells = "fast", len(result.keys)
+    record.cell_scan = result.circuit.cell_scan
+    return result
+
+
 def _good(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
-    """Run the engine and keep the cells of φ-good trees."""
+    """Run the specification engine and keep the cells of φ-good trees."""
     scan = Scan()
     tensor = emt.model_tensor(question, data, scan)
     good = {
@@ -240,6 +321,26 @@ def _good(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
     }
     record.engine, record.cell_scan, record.num_cells = "spec", scan.cells, len(good)
     return good
+
+
+def _best_cell(
+    question: Question, tensor: Tensor[Any], sign: int
+) -> tuple[Fraction | int, trees.Tree] | None:
+    scored = (
+        (score, found.tree)
+        for index, found in tensor.items()
+        if (score := _scores(question, index)[0]) is not None
+    )
+    return min(scored, key=lambda pair: sign * pair[0], default=None)
+
+
+def _sum_of_cells(R: Semiring[Any], cells: dict[Any, int], embedded: bool) -> Any:
+    """Sum over trees from how many have which metric values: see `Semiring.adds_up`."""
+    total = R.zero
+    for values, trees_here in cells.items():
+        here = R.embed(0, values) if embedded and R.embed else R.one
+        total = R.add(total, R.times(trees_here, here))
+    return total
 
 
 def _total(question: Question, tensor: Tensor[Any]) -> Any:

@@ -1,0 +1,291 @@
+"""The circuit: all good trees in factorised form, as the live paths and their tensors.
+
+Built from the last level up. The root's tensor answers questions about counts; the lower ones are
+kept, because finding and drawing trees are walks down over them.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.data import Data
+from adtc.engine import lattice as lattices
+from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
+from adtc.engine.executors import run_jobs
+from adtc.engine.kernels import circuit as kernels
+from adtc.engine.kernels import inside as inside_kernels
+from adtc.engine.kernels.cells import Cells
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import Plan
+from adtc.engine.switches import Switches
+
+Array = npt.NDArray[Any]
+_CHUNK = 64  # paths per job above the last level
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The tensors of one level in one pool; path number p owns cells starts[p] : stops[p]."""
+
+    cells: Cells
+    starts: Array
+    stops: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """Live paths with their tensors, and what is needed to walk them again.
+
+    Parameters
+    ----------
+    levels
+        One `Level` per path length, root first; empty when no good tree can exist.
+    cell_scan
+        Cell pairs that ⊗ looked at.
+    """
+
+    plan: Plan
+    features: lattices.Features
+    table: inside_kernels.Table
+    lattice: inside_kernels.Lattice
+    leaves: kernels.Leaves
+    inside: Inside
+    outside: Outside
+    levels: tuple[Level, ...]
+    cell_scan: int
+
+    @property
+    def root(self) -> Cells:
+        """Return the tensor of all trees."""
+        if not self.levels:
+            return Cells(np.zeros(0, np.int64), np.zeros((0, 1), np.uint64), np.zeros((0, 0)))
+        level = self.levels[0]
+        part = slice(int(level.starts[0]), int(level.stops[0]))
+        return Cells(level.cells.keys[part], level.cells.values[part], level.cells.costs[part])
+
+
+def build(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Circuit:
+    """Run all stages: features, lattice, inside, outside, tensors."""
+    question = plan.question
+    data = data.merged() if switches.merge_rows else data
+    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
+    groups = lattices.group_of_rows(data, plan.groups)
+    table = lattices.bit_planes(features, data, groups, len(plan.groups))
+    n = len(features.twins)
+    lattice = lattices.numbered_paths(n, question.space.max_depth)
+    leaves = _leaves(plan)
+    bounds = inside_pass(
+        table,
+        lattice,
+        tuple(budget.form for budget in plan.budgets),
+        leaves.group_label,
+        minsup=question.minsup,
+        majority=leaves.majority,
+        switches=switches,
+        monitor=monitor,
+    )
+    limits = np.array([budget.limit for budget in plan.budgets], np.int64)
+    outside = outside_pass(lattice, n, bounds, limits)
+    builder = _Builder(
+        table, lattice, features.multiplicity, leaves, bounds, outside, switches, monitor
+    )
+    levels, scanned = builder.levels()
+    return Circuit(plan, features, table, lattice, leaves, bounds, outside, levels, scanned)
+
+
+def _leaves(plan: Plan) -> kernels.Leaves:
+    """Pack all axes into one functional for the keys, next to the budgets' own."""
+    labels, groups = plan.question.schema.labels, len(plan.groups)
+    key_weights = np.zeros((labels, groups), np.int64)
+    for axis in plan.axes:
+        key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
+    forms = [budget.form for budget in plan.budgets]
+    return kernels.Leaves(
+        key_weights=key_weights,
+        key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
+        cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
+        cost_constants=np.array([form.per_leaf for form in forms], np.int64),
+        group_label=np.array([members[0].y for members in plan.groups], np.int64),
+        minsup=plan.question.minsup,
+        majority=plan.question.space.labels == "majority",
+        trivial_splits=plan.question.space.trivial_splits,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Fills the levels of a circuit, last one first; jobs are independent of one another."""
+
+    table: inside_kernels.Table
+    lattice: inside_kernels.Lattice
+    multiplicity: Array
+    leaves: kernels.Leaves
+    bounds: Inside
+    outside: Outside
+    switches: Switches
+    monitor: Monitor
+
+    @property
+    def n(self) -> int:
+        """Count the distinct features."""
+        return len(self.table.words)
+
+    def levels(self) -> tuple[tuple[Level, ...], int]:
+        """Make the tensors of all levels, root first; none if the root is not live."""
+        if not self.outside.live[0]:
+            return (), 0
+        sizes = lattices.path_counts(self.lattice, self.n)
+        made, scanned = self._last(sizes[-1])
+        levels = [made]
+        totals = _totals(made)
+        for level in range(self.lattice.levels - 1, -1, -1):
+            first = int(self.lattice.base[level])
+            nodes = np.flatnonzero(self.outside.live[first : first + sizes[level]])
+            bound = np.zeros(sizes[level])
+            largest = kernels.bound_level(
+                level, nodes, self.n, self.lattice, self.leaves, self.multiplicity,
+                self.outside.live, totals, bound,
+            )  # fmt: skip
+            limbs = self._limbs(largest, level)
+            made, pairs = self._upper(level, nodes, levels[0], limbs, sizes[level])
+            levels.insert(0, made)
+            scanned += pairs
+            totals = bound
+        return tuple(levels), scanned
+
+    def _last(self, size: int) -> tuple[Level, int]:
+        """Make the tensors of the last level, from pair counts."""
+        starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        if self.lattice.levels == 0:
+            pool, fill, scanned = kernels.closed_tensor(
+                self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
+                self.leaves, self.multiplicity, self.outside.budgets[0],
+                kernels.new_work(self.table, self.leaves), self._no_cells(1), 0,
+            )  # fmt: skip
+            stops[0] = fill
+            return Level(self._joined([(pool, fill)], 1), starts, stops), scanned
+        wanted = _canonical_prefixes(self.lattice, self.outside.live, self.n)
+        owner = np.zeros(size, np.int64)
+
+        def job(first: int) -> tuple[Cells, int, int]:
+            made: tuple[Cells, int, int] = kernels.fill_last(
+                first, self.table, self.lattice, self.leaves, self.multiplicity,
+                self.switches.pext, wanted, self.outside.live, self.outside.budgets, starts,
+                stops, owner,
+            )  # fmt: skip
+            return made
+
+        jobs = [f for f in range(self.n) if wanted[1 + 2 * f] or wanted[2 + 2 * f]]
+        parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
+        offsets = np.zeros(self.n, np.int64)
+        offsets[jobs] = np.cumsum([0, *(fill for _, fill, _ in parts)])[:-1]
+        starts += offsets[owner]
+        stops += offsets[owner]
+        cells = self._joined([(pool, fill) for pool, fill, _ in parts], 1)
+        return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
+
+    def _upper(
+        self, level: int, nodes: Array, below: Level, limbs: int, size: int
+    ) -> tuple[Level, int]:
+        """Make the tensors of a level from those below it."""
+        starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        chunks = [nodes[i : i + _CHUNK] for i in range(0, len(nodes), _CHUNK)]
+
+        def job(chunk: Array) -> tuple[Cells, int, int]:
+            made: tuple[Cells, int, int] = kernels.fill_level(
+                level, chunk, self.n, self.lattice, self.leaves, self.multiplicity,
+                self.bounds.counts, self.outside.live, self.outside.budgets, below.cells,
+                below.starts, below.stops, limbs, starts, stops,
+            )  # fmt: skip
+            return made
+
+        parts = run_jobs(job, chunks, f"tensors of level {level}", self.monitor)
+        offset = 0
+        for chunk, (_, fill, _) in zip(chunks, parts, strict=True):
+            starts[chunk] += offset
+            stops[chunk] += offset
+            offset += fill
+        cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
+        return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
+
+    def _no_cells(self, limbs: int) -> Cells:
+        functionals = len(self.leaves.cost_constants)
+        return Cells(
+            np.zeros(0, np.int64),
+            np.zeros((0, limbs), np.uint64),
+            np.zeros((0, functionals), np.int64),
+        )
+
+    def _joined(self, parts: list[tuple[Cells, int]], limbs: int) -> Cells:
+        """Put the jobs' pools behind one another."""
+        pools = [Cells(*(column[:fill] for column in pool)) for pool, fill in parts]
+        if len(pools) == 1:
+            return pools[0]
+        columns = zip(self._no_cells(limbs), *pools, strict=True)
+        return Cells(*(np.concatenate(column) for column in columns))
+
+    def _limbs(self, largest: float, level: int) -> int:
+        """Return how many 64-bit limbs surely hold every sum of a level.
+
+        ``largest`` is a float bound; one part in a million covers all rounding on the way. Beyond
+        the range of floats the number of all trees on that many features is the bound.
+        """
+        if math.isfinite(largest):
+            bits = math.frexp(largest * (1 + 1e-6) + 1)[1]
+        else:
+            depth = self.lattice.levels + self.lattice.rest - level
+            features, labels = int(self.multiplicity.sum()), len(self.leaves.key_weights)
+            bits = all_trees(depth, features, labels).bit_length()
+        return max(1, -(-bits // 64))
+
+
+def _canonical_prefixes(lattice: inside_kernels.Lattice, live: Array, n: int) -> Array:
+    """Mark live paths of the last level and every path that a canonical walk passes to them."""
+    wanted = np.zeros(len(live), bool)
+    last = int(lattice.base[lattice.levels])
+    wanted[last:] = live[last:]
+    for level in range(lattice.levels, 0, -1):
+        first = int(lattice.base[level])
+        numbers = np.flatnonzero(wanted[first : first + (math.comb(n, level) << level)])
+        rank, signs = numbers >> level, numbers & ((1 << level) - 1)
+        column = lattice.binomial[: n + 1, level]
+        largest = np.searchsorted(column, rank, side="right") - 1
+        parent = ((rank - column[largest]) << (level - 1)) + (signs & ((1 << (level - 1)) - 1))
+        wanted[int(lattice.base[level - 1]) + parent] = True
+    return wanted
+
+
+def _totals(level: Level) -> Array:
+    """Count the trees of every path of the last level, as floats."""
+    sums = np.concatenate([[0.0], np.cumsum(level.cells.values[:, 0].astype(np.float64))])
+    return np.asarray(sums[level.stops] - sums[level.starts])
+
+
+def all_trees(depth: int, features: int, labels: int) -> int:
+    """Count all trees without regard to rows: c(Δ, n) = |L| + n · c(Δ − 1, n − 1)²."""
+    if depth == 0 or features == 0:
+        return labels
+    return labels + features * all_trees(depth - 1, features - 1, labels) ** 2
+
+
+def counts_of(values: Array) -> list[int]:
+    """Return numbers of several limbs as Python integers."""
+    columns = [values[:, limb].tolist() for limb in range(values.shape[1])]
+    return [
+        sum(limb << (64 * place) for place, limb in enumerate(limbs))
+        for limbs in zip(*columns, strict=True)
+    ]
+
+
+def total_of(values: Array) -> int:
+    """Sum numbers of several limbs exactly."""
+    total = 0
+    for place in range(values.shape[1]):
+        limbs = values[:, place]
+        low = int((limbs & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
+        high = int((limbs >> np.uint64(32)).sum(dtype=np.uint64))
+        total += (low + (high << 32)) << (64 * place)
+    return total

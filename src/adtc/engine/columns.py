@@ -1,0 +1,181 @@
+"""Terms and formulas on whole columns of integers, exactly.
+
+A value is a column of numerators over a column of denominators; a zero denominator means
+undefined. Columns are int64 while the largest possible result fits, Python integers beyond.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.algebra.affine import Affine, affine
+from adtc.algebra.formula import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Formula,
+    Negate,
+    Not,
+    Or,
+    Term,
+    Truth,
+)
+
+Column = npt.NDArray[Any]  # int64, or object holding Python integers
+Truths = npt.NDArray[np.bool_]
+_FITS = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Ratios:
+    """``top`` / ``bottom`` row by row; ``bottom`` is never negative and 0 where undefined."""
+
+    top: Column
+    bottom: Column
+
+
+# Where columns come from: the value of an affine form in every row.
+Lookup = Callable[[Affine], Ratios]
+
+
+def evaluate(term: Term, lookup: Lookup) -> Ratios:
+    """Evaluate a term row by row; its largest affine parts come from ``lookup``."""
+    form = affine(term)
+    if form is not None:
+        return lookup(form)
+    match term:
+        case Negate(inner):
+            value = evaluate(inner, lookup)
+            return Ratios(-value.top, value.bottom)
+        case Call("abs", (inner,)):
+            value = evaluate(inner, lookup)
+            return Ratios(np.abs(value.top), value.bottom)
+        case Call(function, arguments):
+            best, *others = (evaluate(argument, lookup) for argument in arguments)
+            for value in others:
+                best = _choose(function, best, value)
+            return best
+        case Arithmetic(op, left, right):
+            return _arithmetic(op, evaluate(left, lookup), evaluate(right, lookup))
+    raise TypeError(f"not a term: {term!r}")
+
+
+def satisfied(formula: Formula, lookup: Lookup, rows: int) -> Truths:
+    """Tell row by row whether a formula holds; an undefined atom makes it hold for nobody."""
+    return _truth(formula, lookup, rows)[0]
+
+
+def _truth(formula: Formula, lookup: Lookup, rows: int) -> tuple[Truths, Truths]:
+    """Return where a formula is true and where it is false; undefined is neither (Kleene)."""
+    match formula:
+        case Truth(value):
+            return np.full(rows, value), np.full(rows, not value)
+        case Not(part):
+            true, false = _truth(part, lookup, rows)
+            return false, true
+        case And(members):
+            both = [_truth(member, lookup, rows) for member in members]
+            return np.all([t for t, _ in both], axis=0), np.any([f for _, f in both], axis=0)
+        case Or(members):
+            both = [_truth(member, lookup, rows) for member in members]
+            return np.any([t for t, _ in both], axis=0), np.all([f for _, f in both], axis=0)
+        case Comparison(terms, ops):
+            links = [
+                _sign(op, evaluate(difference, lookup))
+                for op, difference in zip(ops, differences(terms), strict=True)
+            ]
+            return np.all([t for t, _ in links], axis=0), np.any([f for _, f in links], axis=0)
+    raise TypeError(f"not a formula: {formula!r}")
+
+
+def differences(terms: Sequence[Term]) -> list[Term]:
+    """Return each term of a chain minus the next: a comparison is about the sign of these."""
+    return [Arithmetic("-", a, b) for a, b in itertools.pairwise(terms)]
+
+
+def fractions(value: Ratios) -> list[Fraction | None]:
+    """Return a column as exact fractions, None where undefined."""
+    pairs = zip(value.top.tolist(), value.bottom.tolist(), strict=True)
+    return [Fraction(top, bottom) if bottom else None for top, bottom in pairs]
+
+
+def combine(
+    coefficients: Sequence[Fraction], constant: Fraction, columns: Sequence[Column], rows: int
+) -> Ratios:
+    """Return the column of Σ coefficient · column + constant, exactly."""
+    scale = math.lcm(constant.denominator, *(c.denominator for c in coefficients))
+    terms = [(int(c * scale), column) for c, column in zip(coefficients, columns, strict=True) if c]
+    bound = abs(constant) * scale + sum(abs(c) * _largest(column) for c, column in terms)
+    total = _column(rows, int(constant * scale), int(bound))
+    for c, column in terms:
+        total = total + c * column.astype(total.dtype)
+    return Ratios(total, np.full(rows, scale, total.dtype))
+
+
+def _column(rows: int, value: int, bound: int) -> Column:
+    return np.full(rows, value, np.int64 if bound < _FITS else object)
+
+
+def _largest(column: Column) -> int:
+    return int(np.abs(column).max()) if len(column) else 0
+
+
+def _product(a: Column, b: Column) -> Column:
+    """Multiply exactly: as Python integers where int64 might not do."""
+    if object in (a.dtype, b.dtype) or _largest(a) * _largest(b) >= _FITS:
+        a, b = a.astype(object), b.astype(object)
+    product: Column = a * b
+    return product
+
+
+def _sum(a: Column, b: Column) -> Column:
+    if object in (a.dtype, b.dtype) or _largest(a) + _largest(b) >= _FITS:
+        a, b = a.astype(object), b.astype(object)
+    total: Column = a + b
+    return total
+
+
+def _arithmetic(op: str, a: Ratios, b: Ratios) -> Ratios:
+    if op in "+-":
+        right = b.top if op == "+" else -b.top
+        if len(a.top) and np.array_equal(a.bottom, b.bottom):
+            return Ratios(_sum(a.top, right), a.bottom)
+        top = _sum(_product(a.top, b.bottom), _product(right, a.bottom))
+        return Ratios(top, _product(a.bottom, b.bottom))
+    if op == "*":
+        return Ratios(_product(a.top, b.top), _product(a.bottom, b.bottom))
+    # a / b: where b's numerator is negative both signs turn; where b is undefined so is the ratio
+    sign = np.where(b.top < 0, -1, 1)
+    top = _product(_product(a.top, b.bottom), sign)
+    bottom = _product(_product(a.bottom, b.top), sign)
+    return Ratios(top, np.where(b.bottom == 0, 0, bottom))
+
+
+def _choose(function: str, a: Ratios, b: Ratios) -> Ratios:
+    left, right = _product(a.top, b.bottom), _product(b.top, a.bottom)
+    first = left >= right if function == "max" else left <= right
+    bottom = np.where(first, a.bottom, b.bottom)
+    undefined = (a.bottom == 0) | (b.bottom == 0)
+    return Ratios(np.where(first, a.top, b.top), np.where(undefined, 0, bottom))
+
+
+def _sign(op: str, difference: Ratios) -> tuple[Truths, Truths]:
+    """Compare with zero: where it holds and where it does not; undefined is neither."""
+    compare = {
+        "<=": np.less_equal,
+        "<": np.less,
+        ">=": np.greater_equal,
+        ">": np.greater,
+        "=": np.equal,
+        "!=": np.not_equal,
+    }[op]
+    defined = (difference.bottom != 0).astype(bool)
+    holds = compare(difference.top, 0).astype(bool)
+    return holds & defined, ~holds & defined

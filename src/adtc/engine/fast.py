@@ -1,0 +1,81 @@
+"""The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.algebra.semirings import COUNT
+from adtc.algebra.trees import Tree
+from adtc.data import Data
+from adtc.engine import circuit as circuits
+from adtc.engine.columns import evaluate, fractions, satisfied
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import Plan, make_plan
+from adtc.engine.query import Question
+from adtc.engine.switches import Switches
+from adtc.engine.trace import trees_of_cell
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The good cells of a run: packed keys and numbers of trees."""
+
+    plan: Plan
+    circuit: circuits.Circuit
+    keys: npt.NDArray[np.int64]
+    values: npt.NDArray[np.uint64]
+
+    @property
+    def total(self) -> int:
+        """Count all good trees."""
+        return circuits.total_of(self.values)
+
+    def tensor(self) -> dict[tuple[Any, ...], int]:
+        """Return the number of good trees by the values of the requested metrics."""
+        lookup = self.plan.lookup(self.keys)
+        columns = [fractions(evaluate(term, lookup)) for _, term in self.plan.question.metrics]
+        tensor: dict[tuple[Any, ...], int] = {}
+        for at, count in enumerate(circuits.counts_of(self.values)):
+            index = tuple(_plain(column[at]) for column in columns)
+            tensor[index] = tensor.get(index, 0) + count
+        return tensor
+
+    def tree(self, at: int) -> Tree:
+        """Return the first tree of a cell."""
+        return next(trees_of_cell(self.circuit, int(self.keys[at])))
+
+    def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
+        """Return the least (sign 1) or largest (−1) value of the first metric, and a tree with it.
+
+        None if there is no good tree on which the metric is defined.
+        """
+        term = self.plan.question.metrics[0][1]
+        scores = fractions(evaluate(term, self.plan.lookup(self.keys)))
+        defined = [(sign * score, at) for at, score in enumerate(scores) if score is not None]
+        if not defined:
+            return None
+        score, at = min(defined)
+        return _plain(sign * score), self.tree(at)
+
+
+def _plain(value: Any) -> Any:
+    return int(value) if value is not None and value.denominator == 1 else value
+
+
+def run(
+    question: Question,
+    data: Data,
+    *,
+    switches: Switches = Switches(),  # noqa: B008  # frozen
+    monitor: Monitor | None = None,
+) -> Result:
+    """Count the good trees by the question's axes."""
+    assert question.semiring is COUNT
+    plan = make_plan(question, push=switches.push)
+    circuit = circuits.build(plan, data, switches, monitor or Monitor())
+    root = circuit.root
+    good = satisfied(question.constraint, plan.lookup(root.keys), len(root.keys))
+    return Result(plan, circuit, root.keys[good], root.values[good])

@@ -1,0 +1,162 @@
+r"""Kernels over numbered paths: the upper levels of the inside pass, and the outside pass.
+
+Paths of length k are numbered ``base[k] + (rank << k) + signs`` (see `inside`). Inside, upwards:
+least(I) = min(leaf, min over f of least(I ∪ f) + least(I ∪ ¬f)). Outside, downwards: the budget
+b(I) = max over ℓ ∈ I of b(I \ ℓ) − least((I \ ℓ) ∪ ¬ℓ), over live parents whose split on ℓ is
+affordable for every functional at once; I is live iff there is such a parent.
+"""
+
+import numpy as np
+
+from adtc.engine.kernels.jit import kernel
+
+
+@kernel
+def first_path(features, level):
+    """Start the enumeration of ascending feature sets in the order of their ranks."""
+    for i in range(level):
+        features[i] = i
+
+
+@kernel
+def next_path(features, level):
+    """Step to the next feature set: raise the first feature that can be raised."""
+    i = 0
+    while i + 1 < level and features[i] + 1 == features[i + 1]:
+        features[i] = i
+        i += 1
+    features[i] += 1
+
+
+@kernel
+def child(features, level, signs, f, negative, lattice):
+    """Compute the number of the path extended by a literal of the feature ``f``, which is not on it."""
+    rank = np.int64(0)
+    at = 0
+    while at < level and features[at] < f:
+        rank += lattice.binomial[features[at], at + 1]
+        at += 1
+    rank += lattice.binomial[f, at + 1]
+    for i in range(at, level):
+        rank += lattice.binomial[features[i], i + 2]
+    low = signs & ((1 << at) - 1)
+    high = (signs >> at) << (at + 1)
+    return lattice.base[level + 1] + (rank << (level + 1)) + high + (negative << at) + low
+
+
+@kernel
+def parent(features, level, signs, at, lattice):
+    """Compute the number of the path without its literal at position ``at``."""
+    rank = np.int64(0)
+    for i in range(at):
+        rank += lattice.binomial[features[i], i + 1]
+    for i in range(at + 1, level):
+        rank += lattice.binomial[features[i], i]
+    low = signs & ((1 << at) - 1)
+    high = (signs >> (at + 1)) << at
+    return lattice.base[level - 1] + (rank << (level - 1)) + high + low
+
+
+@kernel
+def leaf_cost(counts, weights, constant, group_label, majority):
+    """Return the cost of the cheapest label, or of the majority label."""
+    labels = weights.shape[0]
+    if majority:
+        votes = np.zeros(labels, np.int64)
+        for g in range(len(counts)):
+            votes[group_label[g]] += counts[g]
+    best = np.int64(0)
+    chosen = -1
+    for l in range(labels):
+        cost = np.int64(constant)
+        for g in range(len(counts)):
+            cost += np.int64(weights[l, g]) * counts[g]
+        better = votes[l] > votes[chosen] if majority else cost < best
+        if chosen < 0 or better:
+            best, chosen = cost, l
+    return best
+
+
+@kernel
+def ascend(level, start, stop, n, lattice, costs, counts, least):
+    """Fill ``least`` for the paths of one length above the last, ranks ``start`` to ``stop``."""
+    features = np.zeros(level + 1, np.int64)
+    seek(features, level, start, n, lattice)
+    for rank in range(start, stop):
+        for signs in range(1 << level):
+            node = lattice.base[level] + (rank << level) + signs
+            support = np.int64(0)
+            for g in range(counts.shape[1]):
+                support += counts[node, g]
+            if support < costs.minsup:
+                continue
+            for d in range(len(costs.constants)):
+                best = leaf_cost(
+                    counts[node], costs.weights[d], costs.constants[d], costs.group_label,
+                    costs.majority,
+                )  # fmt: skip
+                at = 0
+                for f in range(n):
+                    if at < level and features[at] == f:
+                        at += 1
+                        continue
+                    one = least[d, child(features, level, signs, f, np.int64(0), lattice)]
+                    if one < costs.infinity:
+                        zero = least[d, child(features, level, signs, f, np.int64(1), lattice)]
+                        if zero < costs.infinity:
+                            best = min(best, np.int64(one) + np.int64(zero))
+                least[d, node] = best
+        if level:
+            next_path(features, level)
+
+
+@kernel
+def seek(features, level, rank, n, lattice):
+    """Find the feature set with a given rank: largest feature first."""
+    left = rank
+    top = n
+    for i in range(level - 1, -1, -1):
+        f = top - 1
+        while lattice.binomial[f, i + 1] > left:
+            f -= 1
+        features[i] = f
+        left -= lattice.binomial[f, i + 1]
+        top = f
+
+
+@kernel
+def afford(level, n, paths, lattice, exists, least, budgets, live):
+    """Fill ``budgets[node, d]`` and ``live[node]`` for all paths of one length; count the live."""
+    functionals = least.shape[0]
+    features = np.zeros(level + 1, np.int64)
+    first_path(features, level)
+    found = 0
+    for rank in range(paths):
+        for signs in range(1 << level):
+            node = lattice.base[level] + (rank << level) + signs
+            if not exists[node]:
+                continue
+            for at in range(level):
+                above = parent(features, level, signs, at, lattice)
+                sibling = lattice.base[level] + (rank << level) + (signs ^ (1 << at))
+                if not live[above] or not exists[sibling]:
+                    continue
+                if not _affordable(node, sibling, above, least, budgets):
+                    continue
+                for d in range(functionals):
+                    left = budgets[above, d] - np.int64(least[d, sibling])
+                    if not live[node] or left > budgets[node, d]:
+                        budgets[node, d] = left
+                live[node] = True
+            found += live[node]
+        next_path(features, level)
+    return found
+
+
+@kernel
+def _affordable(node, sibling, above, least, budgets):
+    """Tell whether the split into two siblings fits every budget of their parent."""
+    for d in range(least.shape[0]):
+        if np.int64(least[d, node]) + np.int64(least[d, sibling]) > budgets[above, d]:
+            return False
+    return True

@@ -1,0 +1,381 @@
+"""The query plan: which integer axes, which budgets, how wide the numbers.
+
+Every metric and atom that a question needs is made of affine forms of leaf counts; the axes are a
+basis of the space those forms span, so they are as few as can be. Atoms of the constraint that
+follow from a bound on an affine form are *pushed*: engines then drop whatever exceeds the bound.
+Counts that no tree can change are taken out first (the paper's model-independent metrics).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.algebra.affine import Affine, convex, parts, ratio
+from adtc.algebra.formula import And, Arithmetic, Comparison, Formula, Not, Or, Term, Truth
+from adtc.algebra.metrics import SIZE, Functional, Primitive, RowGroup
+from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
+from adtc.engine.query import Question
+from adtc.errors import TooLargeError
+
+Matrix = npt.NDArray[np.int64]
+_KEY_LIMIT = 2**62
+_FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An integer functional of leaf counts: ``per_leaf`` per leaf + ``weights[l, g]`` per row."""
+
+    name: str
+    per_leaf: int
+    weights: tuple[tuple[int, ...], ...]  # [label][row group]
+
+    def vector(self) -> tuple[int, ...]:
+        """Return all coefficients in one row."""
+        return (self.per_leaf, *(w for row in self.weights for w in row))
+
+    def over_groups(self, kept: Sequence[int]) -> "Form":
+        """Return the form on some of the row groups."""
+        return replace(self, weights=tuple(tuple(row[g] for g in kept) for row in self.weights))
+
+    def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
+        """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""
+        columns = list(zip(*self.weights, strict=True))
+        low = sum(n * min(column) for n, column in zip(totals, columns, strict=True))
+        high = sum(n * max(column) for n, column in zip(totals, columns, strict=True))
+        extra = (self.per_leaf, self.per_leaf * leaves)
+        return low + min(extra), high + max(extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A pushed atom: every good tree has ``form`` ≤ ``limit``."""
+
+    form: Form
+    limit: int
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One digit of the packed index: a form, its least value and its number of values."""
+
+    form: Form
+    low: int
+    radix: int
+    stride: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the fast engine will answer a question.
+
+    Parameters
+    ----------
+    groups
+        The row groups, as far as the question can tell them apart.
+    reader, basis
+        What writes any affine form of the question as an exact combination of the axes.
+    """
+
+    question: Question
+    groups: tuple[tuple[RowGroup, ...], ...]
+    totals: tuple[int, ...]
+    axes: tuple[Axis, ...]
+    budgets: tuple[Budget, ...]
+    reader: "Reader"
+    basis: tuple[Form, ...]
+    most_leaves: int
+
+    def digits(self, keys: npt.NDArray[np.int64]) -> list[Column]:
+        """Unpack keys of whole trees into the values of the axes."""
+        shifted = keys - sum(axis.low * axis.stride for axis in self.axes)
+        return [shifted // axis.stride % axis.radix + axis.low for axis in self.axes]
+
+    def lookup(self, keys: npt.NDArray[np.int64]) -> Lookup:
+        """Say how affine forms are computed for whole trees with these keys."""
+        columns = self.digits(keys)
+
+        def value(form: Affine) -> Ratios:
+            coefficients, constant = self.reader.over(form, self.basis)
+            return combine(coefficients, constant, columns, len(keys))
+
+        return value
+
+
+def make_plan(question: Question, *, push: bool = True) -> Plan:
+    """Choose axes, budgets and row groups for a question; without ``push`` only max_size bounds."""
+    schema = question.schema
+    keys = [key for key, n in schema.totals.items() if n]
+    totals = [schema.totals[key] for key in keys]
+    primitives = {axis.name: axis for axis in question.axes if axis.functional is not None}
+    possible = _possible_leaves(question)
+    most_leaves = min(possible, question.space.max_size or possible)
+    reader = Reader(primitives, keys, schema.labels, totals)
+
+    budgets = [
+        Budget(form, limit, source)
+        for atom, source in _conjuncts(question.constraint if push else Truth(True))
+        for form, limit in reader.bounds(atom)
+    ]
+    if question.space.max_size is not None:
+        budgets.append(Budget(reader.primitive(SIZE), question.space.max_size, "max_size"))
+    budgets = _tightest(budgets, totals, possible)
+
+    needed = [budget.form for budget in budgets]
+    for term in _terms(question):
+        needed += [reader.form(affine_form) for affine_form in parts(term)]
+    basis = _basis(needed, reader.units(), totals, most_leaves)
+    axes = _packed(basis, totals, most_leaves)
+    merged = _merge_groups(keys, [axis.form for axis in axes], question)
+    heads = [members[0] for members in merged]
+    return Plan(
+        question=question,
+        groups=tuple(tuple(keys[g] for g in members) for members in merged),
+        totals=tuple(sum(totals[g] for g in members) for members in merged),
+        axes=tuple(replace(axis, form=axis.form.over_groups(heads)) for axis in axes),
+        budgets=tuple(replace(b, form=b.form.over_groups(heads)) for b in budgets),
+        reader=reader,
+        basis=tuple(axis.form for axis in axes),
+        most_leaves=most_leaves,
+    )
+
+
+def _possible_leaves(question: Question) -> int:
+    """Bound the number of leaves of any tree by depth and support."""
+    by_depth = 1 << min(question.space.max_depth, 62)
+    return min(by_depth, question.schema.total // question.minsup) if question.minsup else by_depth
+
+
+def _terms(question: Question) -> Iterable[Term]:
+    """Yield every term whose value must be known: requested metrics, and what atoms compare."""
+    for _, term in question.metrics:
+        yield term
+    for comparison in _comparisons(question.constraint):
+        yield from differences(comparison.terms)
+
+
+def _comparisons(formula: Formula) -> Iterable[Comparison]:
+    match formula:
+        case Comparison():
+            yield formula
+        case Not(part):
+            yield from _comparisons(part)
+        case And(members) | Or(members):
+            for member in members:
+                yield from _comparisons(member)
+
+
+def _conjuncts(formula: Formula) -> Iterable[tuple[tuple[Term, str, Term], str]]:
+    """Yield the atoms that every good tree must satisfy, each with its text."""
+    match formula:
+        case And(members):
+            for member in members:
+                yield from _conjuncts(member)
+        case Comparison(terms, ops):
+            for left, op, right in zip(terms, ops, terms[1:], strict=False):
+                yield (left, op, right), f"{left} {op} {right}"
+        case Not(Comparison((left, right), (op,))):
+            yield (left, _FLIPPED[op], right), f"{left} {_FLIPPED[op]} {right}"
+
+
+class Reader:
+    """Turns affine forms over primitives into integer functionals of leaf counts."""
+
+    def __init__(
+        self,
+        primitives: dict[str, Primitive],
+        keys: list[RowGroup],
+        labels: int,
+        totals: list[int],
+    ) -> None:
+        self.primitives, self.keys, self.labels, self.totals = primitives, keys, labels, totals
+
+    def form(self, affine: Affine, name: str | None = None) -> Form:
+        """Scale an affine form to whole numbers without common factor; its constant is dropped."""
+        return self._reduced(affine, name)[0]
+
+    def primitive(self, primitive: Primitive) -> Form:
+        """Return a primitive metric as a form of its own."""
+        self.primitives.setdefault(primitive.name, primitive)
+        return self.form(Affine({primitive.name: Fraction(1)}, Fraction()))
+
+    def units(self) -> list[Form]:
+        """List the simplest forms: size, and each count of a group by predicted label."""
+        forms = [self.primitive(SIZE)] if SIZE.name in self.primitives else []
+        for label in range(1, self.labels):
+            for g in range(len(self.keys)):
+                weights = [[0] * len(self.keys) for _ in range(self.labels)]
+                weights[label][g] = 1
+                forms.append(Form(f"unit[{label},{g}]", 0, tuple(map(tuple, weights))))
+        return forms
+
+    def bounds(self, atom: tuple[Term, str, Term]) -> Iterable[tuple[Form, int]]:
+        """Yield forms with their largest value such that the atom implies every bound."""
+        left, op, right = atom
+        if op in ("<=", "<", "="):
+            yield from self._at_most(Arithmetic("-", left, right), strict=op == "<")
+        if op in (">=", ">", "="):
+            yield from self._at_most(Arithmetic("-", right, left), strict=op == ">")
+
+    def _at_most(self, term: Term, *, strict: bool) -> Iterable[tuple[Form, int]]:
+        """Bound a term that must be at most (or below) zero."""
+        over = ratio(term)
+        if over is not None and over[1].coefficients:
+            if self._never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
+                yield from self._bound(over[0], strict=strict)
+            return
+        for form in convex(term) or ():
+            yield from self._bound(form, strict=strict)
+
+    def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
+        form, scale, constant = self._reduced(affine, None)
+        if scale == 0:
+            return
+        limit = -constant / scale  # form · scale + constant ≤ 0
+        largest = math.floor(limit)
+        yield form, largest - 1 if strict and largest == limit else largest
+
+    def _never_negative(self, affine: Affine) -> bool:
+        form, scale, constant = self._reduced(affine, None)
+        low, _ = form.range(self.totals, 1)
+        return scale * low + constant >= 0 and form.per_leaf >= 0
+
+    def _coefficients(self, affine: Affine) -> tuple[Fraction, list[list[Fraction]]]:
+        per_leaf = Fraction()
+        weights = [[Fraction()] * len(self.keys) for _ in range(self.labels)]
+        for name, c in affine.coefficients.items():
+            functional = self._functional(name)
+            per_leaf += c * functional.per_leaf
+            for label in range(self.labels):
+                for g, key in enumerate(self.keys):
+                    weights[label][g] += c * functional.weight(label, key)
+        return per_leaf, weights
+
+    def _functional(self, name: str) -> Functional:
+        functional = self.primitives[name].functional
+        assert functional is not None  # `supported` has checked it
+        return functional
+
+    def _reduced(self, affine: Affine, name: str | None) -> tuple[Form, Fraction, Fraction]:
+        """Return (form, scale, constant) with the affine form = scale · form + constant.
+
+        What label 0 would contribute is the same for every tree and goes into the constant.
+        """
+        per_leaf, weights = self._coefficients(affine)
+        constant = affine.constant
+        for g, total in enumerate(self.totals):
+            constant += weights[0][g] * total
+        shifted = [[w - weights[0][g] for g, w in enumerate(row)] for row in weights]
+        entries = [per_leaf, *(w for row in shifted for w in row)]
+        denominator = math.lcm(*(w.denominator for w in entries))
+        divisor = math.gcd(*(int(w * denominator) for w in entries))
+        if divisor == 0:
+            zero = tuple(tuple(0 for _ in row) for row in shifted)
+            return Form(name or str(affine.constant), 0, zero), Fraction(), constant
+        scale = Fraction(divisor, denominator)
+        whole = tuple(tuple(int(w / scale) for w in row) for row in shifted)
+        return Form(name or _name(affine), int(per_leaf / scale), whole), scale, constant
+
+    def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
+        """Write an affine form as an exact combination of the basis, plus a constant."""
+        form, scale, constant = self._reduced(affine, None)
+        solution = _solve([b.vector() for b in basis], form.vector())
+        assert solution is not None, f"{form.name} is not determined by the axes"
+        return tuple(c * scale for c in solution), constant
+
+
+def _name(affine: Affine) -> str:
+    return " + ".join(
+        name if c == 1 else f"{c}·{name}" for name, c in sorted(affine.coefficients.items())
+    ).replace("+ -", "− ")
+
+
+def _solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fraction, ...] | None:
+    """Solve Σ x_i · basis_i = target exactly by elimination; None if there is no solution."""
+    columns = len(basis)
+    rows = [
+        [Fraction(vector[r]) for vector in basis] + [Fraction(target[r])]
+        for r in range(len(target))
+    ]
+    pivots: list[int] = []
+    for column in range(columns):
+        at = len(pivots)
+        pivot = next((r for r in range(at, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [x / rows[at][column] for x in rows[at]]
+        for r in range(len(rows)):
+            if r != at and rows[r][column]:
+                factor = rows[r][column]
+                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
+        pivots.append(column)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    solution = [Fraction()] * columns
+    for at, column in enumerate(pivots):
+        solution[column] = rows[at][-1]
+    return tuple(solution)
+
+
+def _tightest(budgets: list[Budget], totals: Sequence[int], leaves: int) -> list[Budget]:
+    """Keep one budget per form, the smallest, and none that every tree meets."""
+    best: dict[tuple[int, ...], Budget] = {}
+    for budget in budgets:
+        key = budget.form.vector()
+        if key not in best or budget.limit < best[key].limit:
+            best[key] = budget
+    return [b for b in best.values() if b.limit < b.form.range(totals, leaves)[1]]
+
+
+def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Form]:
+    """Choose forms that span all needed ones, as few as possible, with small ranges first."""
+
+    def width(form: Form) -> int:
+        low, high = form.range(totals, leaves)
+        return high - low
+
+    spanning: list[Form] = []
+    for form in sorted(needed, key=width):
+        if any(form.vector()) and _solve([b.vector() for b in spanning], form.vector()) is None:
+            spanning.append(form)
+    space = [form.vector() for form in spanning]
+    inside = [unit for unit in units if _solve(space, unit.vector()) is not None]
+    basis: list[Form] = []
+    for form in sorted([*spanning, *inside], key=width):
+        if _solve([b.vector() for b in basis], form.vector()) is None:
+            basis.append(form)
+    return basis
+
+
+def _packed(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
+    """Lay the axes out as digits of one number, the widest lowest."""
+    axes: list[Axis] = []
+    stride = 1
+    ranges = [(form, *form.range(totals, leaves)) for form in basis]
+    for form, low, high in sorted(ranges, key=lambda r: r[1] - r[2]):
+        axes.append(Axis(form, low, high - low + 1, stride))
+        stride *= high - low + 1
+    if stride > _KEY_LIMIT:
+        names = ", ".join(axis.form.name for axis in axes)
+        raise TooLargeError(
+            f"the question needs {len(axes)} axes ({names}) that together have {stride:.1e} "
+            f"possible cells, more than the {_KEY_LIMIT:.1e} that can be told apart: ask for "
+            f"fewer metrics at once."
+        )
+    return axes
+
+
+def _merge_groups(keys: list[RowGroup], forms: list[Form], question: Question) -> list[list[int]]:
+    """Put row groups together that no form tells apart (nor the majority vote)."""
+    classes: dict[tuple[object, ...], list[int]] = {}
+    for g, key in enumerate(keys):
+        seen = tuple(tuple(row[g] for row in form.weights) for form in forms)
+        label = key.y if question.space.labels == "majority" else None
+        classes.setdefault((seen, label), []).append(g)
+    return list(classes.values())

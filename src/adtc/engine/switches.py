@@ -1,0 +1,25 @@
+"""Every optimisation of the fast engine can be switched off; the answer must not change."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Switches:
+    """Which optimisations are on.
+
+    Parameters
+    ----------
+    push
+        Turn atoms of the constraint into budgets inside the computation.
+    merge_features
+        Let one feature stand for its twins and complements.
+    merge_rows
+        Put equal rows together with a weight.
+    pext
+        Compress rows with the processor's bit-extract instruction where there is one.
+    """
+
+    push: bool = True
+    merge_features: bool = True
+    merge_rows: bool = False
+    pext: bool = True
