@@ -29,7 +29,7 @@ ENGINES: list[dict[str, object]] = [
     {"engine": "spec"},
     {"engine": "auto"},
     {"engine": "auto", "switches": Switches(push=False)},
-    {"engine": "auto", "switches": Switches(merge_features=False, merge_rows=True)},
+    {"engine": "auto", "switches": Switches(merge_features=False, merge_rows=True, combine=False)},
     {"engine": "auto", "switches": Switches(pext=False), "monitor": Monitor(threads=2)},
 ]
 

@@ -175,7 +175,7 @@ def optimize(
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
         if _takes_fast(engine, question):
-            best = _run_fast(question, data, switches, monitor, record).best(sign)
+            best = _run_fast(question, data, switches, monitor, record, sign).best(sign)
         else:
             question = ask(
                 data, space, semiring=witness(), metrics=[objective], where=where, define=define
@@ -301,12 +301,26 @@ def _run_fast(
     switches: Switches,
     monitor: Monitor | None,
     record: RunRecord,
+    sign: int = 0,
 ) -> "Result":
+    """Count the good trees, or with a ``sign`` only those near the best."""
     from adtc.engine import fast  # Numba is loaded with the first question, not before
 
-    result = fast.run(question, data, switches=switches, monitor=monitor)
+    if sign:
+        result = fast.optimum(question, data, sign, switches=switches, monitor=monitor)
+    else:
+        result = fast.run(question, data, switches=switches, monitor=monitor)
     record.engine, record.num_cells = "fast", len(result.keys)
     record.cell_scan = result.circuit.cell_scan
+    record.details["live_subproblems"] = list(result.circuit.outside.live_paths)
+    if proof := result.circuit.proof_of_none:
+        budget, least = proof
+        record.details["proof_of_none"] = {
+            "every good tree": budget.source,
+            "so its value of": budget.form.name,
+            "is at most": budget.limit,
+            "but every tree has at least": least,
+        }
     return result
 
 

@@ -5,6 +5,7 @@ kept, because finding and drawing trees are walks down over them.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,8 @@ from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
-from adtc.engine.plan import Plan
+from adtc.engine.multipliers import with_multipliers
+from adtc.engine.plan import Budget, Plan
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
@@ -47,15 +49,19 @@ class Circuit:
         Cell pairs that ⊗ looked at.
     """
 
-    plan: Plan
-    features: lattices.Features
-    table: inside_kernels.Table
-    lattice: inside_kernels.Lattice
-    leaves: kernels.Leaves
-    inside: Inside
+    ground: "Ground"
     outside: Outside
     levels: tuple[Level, ...]
     cell_scan: int
+
+    @property
+    def proof_of_none(self) -> tuple[Budget, int] | None:
+        """Return a budget that the least value of all trees exceeds, and that value.
+
+        Then no good tree exists, and one inside pass proves it. None if there is no such budget.
+        """
+        pairs = zip(self.ground.plan.budgets, self.ground.inside.root, strict=True)
+        return next(((b, least) for b, least in pairs if least > b.limit), None)
 
     @property
     def root(self) -> Cells:
@@ -67,15 +73,27 @@ class Circuit:
         return Cells(level.cells.keys[part], level.cells.values[part], level.cells.costs[part])
 
 
-def build(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Circuit:
-    """Run all stages: features, lattice, inside, outside, tensors."""
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a circuit stands on, whatever its budgets: features, lattice, least costs."""
+
+    plan: Plan
+    features: lattices.Features
+    table: inside_kernels.Table
+    lattice: inside_kernels.Lattice
+    leaves: kernels.Leaves
+    inside: Inside
+
+
+def prepare(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Ground:
+    """Run the stages that need the data: features, lattice, inside pass."""
     question = plan.question
     data = data.merged() if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)
     table = lattices.bit_planes(features, data, groups, len(plan.groups))
-    n = len(features.twins)
-    lattice = lattices.numbered_paths(n, question.space.max_depth)
+    lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
+    plan = with_multipliers(plan, table, _leaves(plan).group_label, switches, monitor)
     leaves = _leaves(plan)
     bounds = inside_pass(
         table,
@@ -87,13 +105,25 @@ def build(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Circu
         switches=switches,
         monitor=monitor,
     )
-    limits = np.array([budget.limit for budget in plan.budgets], np.int64)
-    outside = outside_pass(lattice, n, bounds, limits)
+    return Ground(plan, features, table, lattice, leaves, bounds)
+
+
+def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Monitor) -> Circuit:
+    """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
+    n = len(ground.features.twins)
+    outside = outside_pass(ground.lattice, n, ground.inside, np.array(limits, np.int64))
     builder = _Builder(
-        table, lattice, features.multiplicity, leaves, bounds, outside, switches, monitor
+        ground.table,
+        ground.lattice,
+        ground.features.multiplicity,
+        ground.leaves,
+        ground.inside,
+        outside,
+        switches,
+        monitor,
     )
     levels, scanned = builder.levels()
-    return Circuit(plan, features, table, lattice, leaves, bounds, outside, levels, scanned)
+    return Circuit(ground, outside, levels, scanned)
 
 
 def _leaves(plan: Plan) -> kernels.Leaves:

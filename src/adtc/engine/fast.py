@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.algebra.affine import affine
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
@@ -74,8 +75,45 @@ def run(
 ) -> Result:
     """Count the good trees by the question's axes."""
     assert question.semiring is COUNT
+    monitor = monitor or Monitor()
     plan = make_plan(question, push=switches.push)
-    circuit = circuits.build(plan, data, switches, monitor or Monitor())
-    root = circuit.root
-    good = satisfied(question.constraint, plan.lookup(root.keys), len(root.keys))
+    ground = circuits.prepare(plan, data, switches, monitor)
+    limits = [budget.limit for budget in ground.plan.budgets]
+    return _good_cells(circuits.grow(ground, limits, switches, monitor))
+
+
+def optimum(
+    question: Question,
+    data: Data,
+    sign: int,
+    *,
+    switches: Switches = Switches(),  # noqa: B008  # frozen
+    monitor: Monitor | None = None,
+) -> Result:
+    """Make a result that holds the least (sign 1) or largest (−1) value of the first metric.
+
+    For a metric that is a sum over leaves only trees near the best are looked at: the limit starts
+    at the least value of all trees, good or not, and widens until a good tree is within it.
+    """
+    form = affine(question.metrics[0][1])
+    if form is None or not form.coefficients:
+        return run(question, data, switches=switches, monitor=monitor)
+    monitor = monitor or Monitor()
+    plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
+    ground = circuits.prepare(plan, data, switches, monitor)
+    limits = [budget.limit for budget in ground.plan.budgets]
+    at = next(i for i, b in enumerate(ground.plan.budgets) if b.source == "objective")
+    highest, least = limits[at], ground.inside.root[at]
+    step = 0
+    while True:
+        limits[at] = min(highest, least + step)
+        result = _good_cells(circuits.grow(ground, limits, switches, monitor))
+        if len(result.keys) or limits[at] == highest:
+            return result
+        step = max(1, (highest - least) // 1000, 2 * step)
+
+
+def _good_cells(circuit: circuits.Circuit) -> Result:
+    plan, root = circuit.ground.plan, circuit.root
+    good = satisfied(plan.question.constraint, plan.lookup(root.keys), len(root.keys))
     return Result(plan, circuit, root.keys[good], root.values[good])

@@ -107,8 +107,16 @@ class Plan:
         return value
 
 
-def make_plan(question: Question, *, push: bool = True) -> Plan:
-    """Choose axes, budgets and row groups for a question; without ``push`` only max_size bounds."""
+def make_plan(question: Question, *, push: bool = True, objective: Affine | None = None) -> Plan:
+    """Choose axes, budgets and row groups for a question.
+
+    Parameters
+    ----------
+    push
+        False keeps the constraint out of the budgets; max_size always is one.
+    objective
+        An affine form to be minimised: it becomes the first budget, with a limit every tree meets.
+    """
     schema = question.schema
     keys = [key for key, n in schema.totals.items() if n]
     totals = [schema.totals[key] for key in keys]
@@ -125,12 +133,18 @@ def make_plan(question: Question, *, push: bool = True) -> Plan:
     if question.space.max_size is not None:
         budgets.append(Budget(reader.primitive(SIZE), question.space.max_size, "max_size"))
     budgets = _tightest(budgets, totals, possible)
+    if objective is not None:
+        form = reader.form(objective)
+        others = [b for b in budgets if b.form.vector() != form.vector()]
+        same = [b.limit for b in budgets if b.form.vector() == form.vector()]
+        limit = min([form.range(totals, possible)[1], *same])
+        budgets = [Budget(form, limit, "objective"), *others]
 
     needed = [budget.form for budget in budgets]
     for term in _terms(question):
         needed += [reader.form(affine_form) for affine_form in parts(term)]
-    basis = _basis(needed, reader.units(), totals, most_leaves)
-    axes = _packed(basis, totals, most_leaves)
+    units = reader.units()
+    axes = _packed(_basis(needed, units, totals, most_leaves), units, totals, most_leaves)
     merged = _merge_groups(keys, [axis.form for axis in axes], question)
     heads = [members[0] for members in merged]
     return Plan(
@@ -353,22 +367,43 @@ def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves:
     return basis
 
 
-def _packed(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
-    """Lay the axes out as digits of one number, the widest lowest."""
+def _packed(basis: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
+    """Lay the axes out as digits of one number, the widest lowest.
+
+    Few axes can have more values than a number holds: a gap between rates is a form with large
+    weights. Then the plain counts it is made of, though more of them, take fewer digits.
+    """
+    axes = _digits(basis, totals, leaves)
+    if _volume(axes) > _KEY_LIMIT:
+        vectors = [form.vector() for form in basis]
+        touched = [unit for unit in units if any(_overlap(unit, vector) for vector in vectors)]
+        axes = min(axes, _digits(touched, totals, leaves), key=_volume)
+    if _volume(axes) > _KEY_LIMIT:
+        names = ", ".join(axis.form.name for axis in axes)
+        raise TooLargeError(
+            f"the question needs {len(axes)} axes ({names}) that together have "
+            f"{_volume(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be told "
+            f"apart: ask for fewer metrics at once."
+        )
+    return axes
+
+
+def _digits(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
     axes: list[Axis] = []
     stride = 1
     ranges = [(form, *form.range(totals, leaves)) for form in basis]
     for form, low, high in sorted(ranges, key=lambda r: r[1] - r[2]):
         axes.append(Axis(form, low, high - low + 1, stride))
         stride *= high - low + 1
-    if stride > _KEY_LIMIT:
-        names = ", ".join(axis.form.name for axis in axes)
-        raise TooLargeError(
-            f"the question needs {len(axes)} axes ({names}) that together have {stride:.1e} "
-            f"possible cells, more than the {_KEY_LIMIT:.1e} that can be told apart: ask for "
-            f"fewer metrics at once."
-        )
     return axes
+
+
+def _volume(axes: list[Axis]) -> int:
+    return math.prod(axis.radix for axis in axes)
+
+
+def _overlap(unit: Form, vector: Sequence[int]) -> bool:
+    return any(a and b for a, b in zip(unit.vector(), vector, strict=True))
 
 
 def _merge_groups(keys: list[RowGroup], forms: list[Form], question: Question) -> list[list[int]]:

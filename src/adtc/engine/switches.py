@@ -11,6 +11,8 @@ class Switches:
     ----------
     push
         Turn atoms of the constraint into budgets inside the computation.
+    combine
+        Add budgets that combine two atoms, with multipliers sought on shallow trees.
     merge_features
         Let one feature stand for its twins and complements.
     merge_rows
@@ -20,6 +22,7 @@ class Switches:
     """
 
     push: bool = True
+    combine: bool = True
     merge_features: bool = True
     merge_rows: bool = False
     pext: bool = True

@@ -27,15 +27,15 @@ def trees_of_cell(circuit: Circuit, key: int) -> Iterator[Tree]:
 
 def _below(circuit: Circuit, path: Literals, key: int) -> Iterator[Tree]:
     """Yield the trees with a key below a path."""
-    if len(path) == circuit.lattice.levels:
+    if len(path) == circuit.ground.lattice.levels:
         yield from _closed(circuit, path, key)
         return
     node = _number(circuit, path)
-    first = int(circuit.lattice.base[len(path)])
-    counts = circuit.inside.counts[first + node]
+    first = int(circuit.ground.lattice.base[len(path)])
+    counts = circuit.ground.inside.counts[first + node]
     yield from (Leaf(label) for label, k in _leaf_keys(circuit, counts) if k == key)
     on_path = {f for f, _ in path}
-    for f in range(len(circuit.features.twins)):
+    for f in range(len(circuit.ground.features.twins)):
         if f in on_path:
             continue
         one, zero = (_extended(path, f, negative) for negative in (False, True))
@@ -52,9 +52,9 @@ def _below(circuit: Circuit, path: Literals, key: int) -> Iterator[Tree]:
 def _splits(circuit: Circuit, f: int, ones: Any, zeros: Any) -> Iterator[Tree]:
     """Join subtrees under every original feature that ``f`` stands for."""
     for t1, t0 in _pairs(ones, zeros):
-        if not circuit.leaves.trivial_splits and isinstance(t1, Leaf) and t1 == t0:
+        if not circuit.ground.leaves.trivial_splits and isinstance(t1, Leaf) and t1 == t0:
             continue
-        for twin in circuit.features.twins[f]:
+        for twin in circuit.ground.features.twins[f]:
             yield Split(twin.feature, t0, t1) if twin.flipped else Split(twin.feature, t1, t0)
 
 
@@ -69,7 +69,7 @@ def _extended(path: Literals, f: int, negative: bool) -> Literals:
 
 def _number(circuit: Circuit, path: Literals) -> int:
     """Compute a path's number within its level, as the kernels do."""
-    binomial = circuit.lattice.binomial
+    binomial = circuit.ground.lattice.binomial
     rank = sum(int(binomial[f, i + 1]) for i, (f, _) in enumerate(path))
     signs = sum(negative << i for i, (_, negative) in enumerate(path))
     return (rank << len(path)) + signs
@@ -78,7 +78,7 @@ def _number(circuit: Circuit, path: Literals) -> int:
 def _cells(circuit: Circuit, path: Literals) -> Array | None:
     """Return the keys of a path's tensor, None if the path is not live."""
     number = _number(circuit, path)
-    if not circuit.outside.live[int(circuit.lattice.base[len(path)]) + number]:
+    if not circuit.outside.live[int(circuit.ground.lattice.base[len(path)]) + number]:
         return None
     level = circuit.levels[len(path)]
     keys: Array = level.cells.keys[int(level.starts[number]) : int(level.stops[number])]
@@ -87,7 +87,7 @@ def _cells(circuit: Circuit, path: Literals) -> Array | None:
 
 def _leaf_keys(circuit: Circuit, counts: Array) -> list[tuple[int, int]]:
     """List the labels that a leaf may carry, each with the leaf's key."""
-    leaves = circuit.leaves
+    leaves = circuit.ground.leaves
     if counts.sum() < leaves.minsup:
         return []
     keys = leaves.key_constant + leaves.key_weights @ counts.astype(np.int64)
@@ -110,12 +110,12 @@ def _closed(circuit: Circuit, path: Literals, key: int) -> Iterator[Tree]:
     """Yield the trees of depth at most 2 with a key below a path of the last level."""
     pairs, totals = _pair_counts(circuit, path)
     yield from (Leaf(label) for label, k in _leaf_keys(circuit, totals) if k == key)
-    if circuit.lattice.rest == 0:
+    if circuit.ground.lattice.rest == 0:
         return
     on_path = {f for f, _ in path}
     free = [f for f in range(pairs.shape[1]) if f not in on_path]
     for f in free:
-        others = [j for j in free if j != f] if circuit.lattice.rest > 1 else []
+        others = [j for j in free if j != f] if circuit.ground.lattice.rest > 1 else []
         side1 = _side(circuit, pairs[:, f, f], pairs[:, f, others], others)
         rest = pairs[:, others, others] - pairs[:, f, others]
         side0 = _side(circuit, totals - pairs[:, f, f], rest, others)
@@ -157,7 +157,7 @@ def _small(circuit: Circuit, tree: tuple[int, int, int]) -> Iterator[Tree]:
 
 def _pair_counts(circuit: Circuit, path: Literals) -> tuple[Array, Array]:
     """Count the rows of a path by group for all pairs of features: symmetric [group, i, j]."""
-    table = circuit.table
+    table = circuit.ground.table
     mask = np.full(table.words.shape[1], 2**64 - 1, np.uint64)
     for f, negative in path:
         mask &= ~table.words[f] if negative else table.words[f]
@@ -167,5 +167,5 @@ def _pair_counts(circuit: Circuit, path: Literals) -> tuple[Array, Array]:
         table.words & mask, n, table.offsets, table.plane_group, table.plane_shift, pairs
     )
     full = pairs + np.transpose(np.triu(pairs, 1), (0, 2, 1))
-    node = int(circuit.lattice.base[len(path)]) + _number(circuit, path)
-    return full, circuit.inside.counts[node]
+    node = int(circuit.ground.lattice.base[len(path)]) + _number(circuit, path)
+    return full, circuit.ground.inside.counts[node]
