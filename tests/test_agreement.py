@@ -30,7 +30,11 @@ ENGINES: list[dict[str, object]] = [
     {"engine": "auto"},
     {"engine": "auto", "switches": Switches(push=False)},
     {"engine": "auto", "switches": Switches(merge_features=False, merge_rows=True, combine=False)},
-    {"engine": "auto", "switches": Switches(pext=False), "monitor": Monitor(threads=2)},
+    {
+        "engine": "auto",
+        "switches": Switches(pext=False, dense=False),
+        "monitor": Monitor(threads=2),
+    },
 ]
 
 

@@ -175,7 +175,7 @@ def optimize(
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
         if _takes_fast(engine, question):
-            best = _run_fast(question, data, switches, monitor, record, sign).best(sign)
+            best = _run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
         else:
             question = ask(
                 data, space, semiring=witness(), metrics=[objective], where=where, define=define
@@ -301,6 +301,7 @@ def _run_fast(
     switches: Switches,
     monitor: Monitor | None,
     record: RunRecord,
+    *,
     sign: int = 0,
 ) -> "Result":
     """Count the good trees, or with a ``sign`` only those near the best."""

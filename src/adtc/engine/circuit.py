@@ -6,7 +6,7 @@ kept, because finding and drawing trees are walks down over them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Budget, Plan
 from adtc.engine.switches import Switches
+from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
 _CHUNK = 64  # paths per job above the last level
@@ -93,8 +94,8 @@ def prepare(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Gro
     groups = lattices.group_of_rows(data, plan.groups)
     table = lattices.bit_planes(features, data, groups, len(plan.groups))
     lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
-    plan = with_multipliers(plan, table, _leaves(plan).group_label, switches, monitor)
-    leaves = _leaves(plan)
+    plan = with_multipliers(plan, table, _leaves(plan, switches).group_label, switches, monitor)
+    leaves = _leaves(plan, switches)
     bounds = inside_pass(
         table,
         lattice,
@@ -126,7 +127,7 @@ def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Mon
     return Circuit(ground, outside, levels, scanned)
 
 
-def _leaves(plan: Plan) -> kernels.Leaves:
+def _leaves(plan: Plan, switches: Switches) -> kernels.Leaves:
     """Pack all axes into one functional for the keys, next to the budgets' own."""
     labels, groups = plan.question.schema.labels, len(plan.groups)
     key_weights = np.zeros((labels, groups), np.int64)
@@ -142,6 +143,7 @@ def _leaves(plan: Plan) -> kernels.Leaves:
         minsup=plan.question.minsup,
         majority=plan.question.space.labels == "majority",
         trivial_splits=plan.question.space.trivial_splits,
+        dense=switches.dense,
     )
 
 
@@ -157,6 +159,7 @@ class _Builder:
     outside: Outside
     switches: Switches
     monitor: Monitor
+    held: list[int] = field(default_factory=list)  # bytes of each finished pool
 
     @property
     def n(self) -> int:
@@ -192,9 +195,10 @@ class _Builder:
         if self.lattice.levels == 0:
             pool, fill, scanned = kernels.closed_tensor(
                 self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
-                self.leaves, self.multiplicity, self.outside.budgets[0],
+                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(1),
                 kernels.new_work(self.table, self.leaves), self._no_cells(1), 0,
             )  # fmt: skip
+            self._check(pool, scanned)
             stops[0] = fill
             return Level(self._joined([(pool, fill)], 1), starts, stops), scanned
         wanted = _canonical_prefixes(self.lattice, self.outside.live, self.n)
@@ -203,9 +207,10 @@ class _Builder:
         def job(first: int) -> tuple[Cells, int, int]:
             made: tuple[Cells, int, int] = kernels.fill_last(
                 first, self.table, self.lattice, self.leaves, self.multiplicity,
-                self.switches.pext, wanted, self.outside.live, self.outside.budgets, starts,
-                stops, owner,
+                self.switches.pext, wanted, self.outside.live, self.outside.budgets,
+                self._most_cells(1), starts, stops, owner,
             )  # fmt: skip
+            self._check(made[0], made[2])
             return made
 
         jobs = [f for f in range(self.n) if wanted[1 + 2 * f] or wanted[2 + 2 * f]]
@@ -228,8 +233,9 @@ class _Builder:
             made: tuple[Cells, int, int] = kernels.fill_level(
                 level, chunk, self.n, self.lattice, self.leaves, self.multiplicity,
                 self.bounds.counts, self.outside.live, self.outside.budgets, below.cells,
-                below.starts, below.stops, limbs, starts, stops,
+                below.starts, below.stops, limbs, self._most_cells(limbs), starts, stops,
             )  # fmt: skip
+            self._check(made[0], made[2])
             return made
 
         parts = run_jobs(job, chunks, f"tensors of level {level}", self.monitor)
@@ -240,6 +246,24 @@ class _Builder:
             offset += fill
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
         return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
+
+    def _most_cells(self, limbs: int) -> int:
+        """Return how many cells one job may hold so that all threads stay within the memory."""
+        cell = 8 + 8 * limbs + 8 * len(self.leaves.cost_constants)
+        # a table is at most half full, and while it grows the old one is there too; finished pools
+        # are copied once when they are joined
+        left = max(0, self.monitor.memory - 2 * sum(self.held))
+        return left // (6 * cell * self.monitor.threads)
+
+    def _check(self, pool: Cells, scanned: int) -> None:
+        """Note the memory of a finished job; raise if it had to give up."""
+        self.held.append(sum(column.nbytes for column in pool))
+        if scanned < 0:
+            raise TooLargeError(
+                f"the tensors do not fit into the {self.monitor.memory / 1e9:.2g} GB of memory "
+                f"that the run may use: add a constraint that can be pushed down (such as acc >= "
+                f"0.8), ask for fewer metrics at once, or choose a larger minsup or less depth."
+            )
 
     def _no_cells(self, limbs: int) -> Cells:
         functionals = len(self.leaves.cost_constants)

@@ -1,5 +1,6 @@
 """One small object through which progress, cancelling and limits pass, between jobs of a run."""
 
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -21,7 +22,7 @@ class Monitor:
     time_limit
         Seconds after which the run stops with a `TooLargeError`.
     memory_limit
-        Bytes that a stage may plan to use; engines ask `reserve` before they allocate.
+        Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
         How many threads may work at once.
     """
@@ -52,11 +53,18 @@ class Monitor:
         if self.progress is not None:
             self.progress(stage, done, total)
 
+    @property
+    def memory(self) -> int:
+        """Return how many bytes the run may use."""
+        if self.memory_limit is not None:
+            return self.memory_limit
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4
+
     def reserve(self, what: str, size: int) -> None:
         """Raise if a stage is about to need more memory than allowed."""
-        if self.memory_limit is not None and size > self.memory_limit:
+        if size > self.memory:
             raise TooLargeError(
-                f"{what} would need about {size / 1e9:.2g} GB, more than the memory limit of "
-                f"{self.memory_limit / 1e9:.2g} GB: add a constraint, ask for fewer metrics, or "
-                f"choose a larger minsup."
+                f"{what} would need about {size / 1e9:.2g} GB, more than the "
+                f"{self.memory / 1e9:.2g} GB that the run may use: choose a larger minsup, fewer "
+                f"features or less depth."
             )

@@ -13,6 +13,8 @@ class Switches:
         Turn atoms of the constraint into budgets inside the computation.
     combine
         Add budgets that combine two atoms, with multipliers sought on shallow trees.
+    dense
+        Add into arrays over all keys, not hash tables, where there are more products than keys.
     merge_features
         Let one feature stand for its twins and complements.
     merge_rows
@@ -23,6 +25,7 @@ class Switches:
 
     push: bool = True
     combine: bool = True
+    dense: bool = True
     merge_features: bool = True
     merge_rows: bool = False
     pext: bool = True

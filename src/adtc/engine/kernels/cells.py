@@ -177,12 +177,13 @@ def scaled(limbs, factor, out):
 
 
 @kernel
-def multiply(h, size, list1, start1, stop1, list0, start0, stop0, factor, b):
+def multiply(h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most):
     """Add ``factor`` · list1 ⊗ list0 within the budgets ``b``.
 
-    Return the table (it may have grown), its number of keys, and the number of pairs looked at.
+    Return the table (it may have grown), its number of keys, and the number of pairs looked at; or
+    −1 for the last if the table would need room for more than ``most`` keys.
     """
-    scanned = 0
+    scanned = np.int64(0)
     functionals = len(b)
     narrow = h.values.shape[1] == 1
     wide = np.zeros(h.values.shape[1], np.uint64)
@@ -193,6 +194,8 @@ def multiply(h, size, list1, start1, stop1, list0, start0, stop0, factor, b):
             stop = affordable(list0.costs, start0, stop0, left)
             if stop == start0:
                 break  # sorted: no later cell is cheaper
+        if size + stop - start0 > most:
+            return h, size, np.int64(-1)
         h = reserve(h, size, stop - start0)
         scanned += stop - start0
         if narrow:

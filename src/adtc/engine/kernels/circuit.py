@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.cells import (
+    EMPTY,
     add_cell,
     append_table,
     clear,
@@ -22,6 +23,7 @@ from adtc.engine.kernels.cells import (
     take_from,
     within,
 )
+from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
 from adtc.engine.kernels.inside import _after, make_stack, open_literal
 from adtc.engine.kernels.jit import kernel
 from adtc.engine.kernels.paths import child, seek
@@ -38,6 +40,7 @@ class Leaves(NamedTuple):
     minsup: int
     majority: bool
     trivial_splits: bool
+    dense: bool  # switch: use arrays over all keys where they pay
 
 
 @kernel
@@ -87,8 +90,9 @@ def put_leaf(h, size, counts, leaves, b, labels, cost):
 
 
 @kernel
-def drop_trivial(h, counts1, counts0, factor, leaves, b, labels, cost):
+def drop_trivial(h, acc, base, dense, counts1, counts0, factor, leaves, b, labels, cost):
     """Take back the splits whose two children are leaves of equal label."""
+    limbs = h.values.shape[1]
     cost0 = np.empty_like(cost)
     n = leaf_labels(counts1, leaves, labels)
     labels0 = np.empty_like(labels)
@@ -100,26 +104,30 @@ def drop_trivial(h, counts1, counts0, factor, leaves, b, labels, cost):
                 key += leaf_cell(counts0, labels0[j], leaves, cost0)
                 for d in range(len(cost)):
                     cost[d] += cost0[d]
-                if within(cost, b):
+                if dense:
+                    at = (key - base) * limbs
+                    take_from(acc[at : at + limbs], factor)
+                elif within(cost, b):
                     take_from(h.values[find(h.keys, key)], factor)
 
 
 @kernel
 def fill_last(
-    first, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, starts, stops,
-    owner,
+    first, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, most, starts,
+    stops, owner,
 ):  # fmt: skip
     """Make the tensors of all live paths of the last level whose least feature is ``first``.
 
     ``wanted[node]`` marks the paths that lead to a live one in canonical order. Writes each
     tensor's place in the returned pool to ``starts`` and ``stops`` (by number within the level).
-    Returns the pool, its size and the number of cell pairs looked at.
+    Returns the pool, its size and the number of cell pairs looked at, −1 if the tensors would need
+    more than ``most`` cells.
     """
     functionals = budgets.shape[1]
     stack = make_stack(table, lattice.levels)
     pool = new_cells(np.int64(1024), np.int64(1), functionals)
     fill = np.int64(0)
-    scanned = 0
+    scanned = np.int64(0)
     work = new_work(table, leaves)
     side = np.zeros(lattice.levels + 1, np.int64)
     cursor = np.zeros(lattice.levels + 1, np.int64)
@@ -159,8 +167,11 @@ def fill_last(
                 starts[number] = fill
                 pool, fill, pairs = closed_tensor(
                     stack.C[below, s], stack.totals[below, s], stack.U[below], stack.used[below],
-                    lattice.rest, leaves, multiplicity, budgets[node], work, pool, fill,
+                    lattice.rest, leaves, multiplicity, budgets[node], most - fill, work, pool,
+                    fill,
                 )  # fmt: skip
+                if pairs < 0:
+                    return pool, fill, np.int64(-1)
                 stops[number] = fill
                 scanned += pairs
     return pool, fill, scanned
@@ -186,6 +197,7 @@ class Work(NamedTuple):
     merged: Any  # Cells: hash table for one side
     labels: Any
     cost: Any
+    wide: Any
 
 
 @kernel
@@ -205,20 +217,27 @@ def new_work(table, leaves):
         new_table(capacity, np.int64(1), functionals),
         np.zeros(labels, np.int64),
         np.zeros(functionals, np.int64),
+        np.zeros(1, np.uint64),
     )
 
 
 @kernel
-def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, work, pool, fill):
+def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work, pool, fill):
     """Append the tensor of all trees of depth at most ``rest`` (0, 1 or 2) on pair counts."""
     functionals = len(b)
     h = new_table(np.int64(256), np.int64(1), functionals)
     size = put_leaf(h, np.int64(0), totals, leaves, b, work.labels, work.cost)
-    scanned = 0
+    scanned = np.int64(0)
     if rest == 0:
         pool, fill = append_table(h, size, pool, fill)
         return pool, fill, scanned
     active = splitting_features(C, totals, used, leaves.minsup, work.active)
+    base, width = key_range(totals, leaves, np.int64(4))
+    stumps_per_side = leaves.key_weights.shape[0] ** 2 * active
+    dense = leaves.dense and functionals == 0 and width <= active * stumps_per_side
+    acc = np.zeros(width if dense else 0, np.uint64)
+    if dense:
+        pour(h, acc, base, np.int64(1))
     counts1 = np.empty_like(totals)
     counts0 = np.empty_like(totals)
     least1 = np.empty(functionals, np.int64)
@@ -246,14 +265,37 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, work, pool,
         for d in range(functionals):
             left[d] = b[d] - least1[d]
         side0 = affordable_cells(work.side0, n0, left, work.merged)
-        h, size, pairs = multiply(
-            h, size, side1, zero, len(side1.keys), side0, zero, len(side0.keys), factor, b
-        )
+        if dense:
+            pairs = multiply_dense(
+                acc, base, np.int64(1), side1, zero, len(side1.keys), side0, zero,
+                len(side0.keys), factor, work.wide,
+            )  # fmt: skip
+        else:
+            h, size, pairs = multiply(
+                h, size, side1, zero, len(side1.keys), side0, zero, len(side0.keys), factor, b,
+                most,
+            )  # fmt: skip
+            if pairs < 0:
+                return pool, fill, pairs
         scanned += pairs
         if not leaves.trivial_splits:
-            drop_trivial(h, counts1, counts0, factor, leaves, b, work.labels, work.cost)
-    pool, fill = append_table(h, size, pool, fill)
+            drop_trivial(
+                h, acc, base, dense, counts1, counts0, factor, leaves, b, work.labels, work.cost
+            )
+    if dense:
+        pool, fill = append_dense(acc, base, np.int64(1), width, pool, fill)
+    else:
+        pool, fill = append_table(h, size, pool, fill)
     return pool, fill, scanned
+
+
+@kernel
+def pour(h, acc, base, limbs):
+    """Move a hash table's cells into an array over all keys."""
+    for i in range(len(h.keys)):
+        if h.keys[i] != EMPTY:
+            for l in range(limbs):
+                acc[(h.keys[i] - base) * limbs + l] = h.values[i, l]
 
 
 @kernel
@@ -344,19 +386,20 @@ def affordable_cells(cells, n, limit, h):
 @kernel
 def fill_level(
     level, nodes, n, lattice, leaves, multiplicity, counts, live, budgets,
-    below, below_starts, below_stops, limbs, starts, stops,
+    below, below_starts, below_stops, limbs, most, starts, stops,
 ):  # fmt: skip
     """Make the tensors of the given live paths of one level from those one level below.
 
-    ``nodes`` are numbers within the level. Returns the pool, its size and the pairs looked at.
+    ``nodes`` are numbers within the level. Returns as `fill_last` does.
     """
     functionals = budgets.shape[1]
     pool = new_cells(np.int64(1024), limbs, functionals)
     fill = np.int64(0)
-    scanned = 0
+    scanned = np.int64(0)
     features = np.zeros(level + 1, np.int64)
     labels = np.zeros(leaves.key_weights.shape[0], np.int64)
     cost = np.zeros(functionals, np.int64)
+    wide = np.zeros(limbs, np.uint64)
     for k in range(len(nodes)):
         number = nodes[k]
         node = lattice.base[level] + number
@@ -365,6 +408,17 @@ def fill_level(
         seek(features, level, number >> level, n, lattice)
         h = new_table(np.int64(256), limbs, functionals)
         size = put_leaf(h, np.int64(0), counts[node], leaves, b, labels, cost)
+        most_leaves = np.int64(1) << (lattice.levels + lattice.rest - level)
+        base, width = key_range(counts[node], leaves, most_leaves)
+        dense = leaves.dense and functionals == 0 and width < most // 2
+        if dense:
+            products = count_products(
+                features, level, signs, n, lattice, live, below_starts, below_stops
+            )
+            dense = width <= 4 * products
+        acc = np.zeros(width * limbs if dense else 0, np.uint64)
+        if dense:
+            pour(h, acc, base, limbs)
         at = 0
         for f in range(n):
             if at < level and features[at] == f:
@@ -375,26 +429,48 @@ def fill_level(
             if not live[one] or not live[zero]:
                 continue
             i, j = one - lattice.base[level + 1], zero - lattice.base[level + 1]
-            h, size, pairs = multiply(
-                h, size, below, below_starts[i], below_stops[i], below, below_starts[j],
-                below_stops[j], np.uint64(multiplicity[f]), b,
-            )  # fmt: skip
+            factor = np.uint64(multiplicity[f])
+            if dense:
+                pairs = multiply_dense(
+                    acc, base, limbs, below, below_starts[i], below_stops[i], below,
+                    below_starts[j], below_stops[j], factor, wide,
+                )  # fmt: skip
+            else:
+                h, size, pairs = multiply(
+                    h, size, below, below_starts[i], below_stops[i], below, below_starts[j],
+                    below_stops[j], factor, b, most - fill,
+                )  # fmt: skip
+                if pairs < 0:
+                    return pool, fill, pairs
             scanned += pairs
             if not leaves.trivial_splits:
                 drop_trivial(
-                    h,
-                    counts[one],
-                    counts[zero],
-                    np.uint64(multiplicity[f]),
-                    leaves,
-                    b,
-                    labels,
-                    cost,
+                    h, acc, base, dense, counts[one], counts[zero], factor, leaves, b, labels, cost
                 )
         starts[number] = fill
-        pool, fill = append_table(h, size, pool, fill)
+        if dense:
+            pool, fill = append_dense(acc, base, limbs, width, pool, fill)
+        else:
+            pool, fill = append_table(h, size, pool, fill)
         stops[number] = fill
     return pool, fill, scanned
+
+
+@kernel
+def count_products(features, level, signs, n, lattice, live, starts, stops):
+    """Count the cell pairs that a path's tensor is made of."""
+    products = np.int64(0)
+    at = 0
+    for f in range(n):
+        if at < level and features[at] == f:
+            at += 1
+            continue
+        one = child(features, level, signs, f, np.int64(0), lattice)
+        zero = child(features, level, signs, f, np.int64(1), lattice)
+        if live[one] and live[zero]:
+            i, j = one - lattice.base[level + 1], zero - lattice.base[level + 1]
+            products += (stops[i] - starts[i]) * (stops[j] - starts[j])
+    return products
 
 
 @kernel

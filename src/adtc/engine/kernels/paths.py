@@ -30,7 +30,7 @@ def next_path(features, level):
 
 @kernel
 def child(features, level, signs, f, negative, lattice):
-    """Compute the number of the path extended by a literal of the feature ``f``, which is not on it."""
+    """Compute the number of the path extended by a literal of ``f``, which is not on it."""
     rank = np.int64(0)
     at = 0
     while at < level and features[at] < f:
