@@ -106,6 +106,26 @@ def fractions(value: Ratios) -> list[Fraction | None]:
     return [Fraction(top, bottom) if bottom else None for top, bottom in pairs]
 
 
+def least_at(value: Ratios, sign: int) -> int | None:
+    """Find the row with the least value (largest if ``sign`` is −1); None if none is defined.
+
+    Floats only choose the candidates; fractions decide among them.
+    """
+    defined = np.flatnonzero(value.bottom != 0)
+    if not len(defined):
+        return None
+    top, bottom = value.top[defined], value.bottom[defined]
+    near = sign * top.astype(np.float64) / bottom.astype(np.float64)
+    least = near.min()
+    candidates = np.flatnonzero(near <= least + 1e-9 * max(1.0, abs(least)))
+    pairs = zip(top[candidates].tolist(), bottom[candidates].tolist(), strict=True)
+    first: dict[tuple[int, int], int] = {}  # many rows share one value
+    for at, pair in zip(candidates.tolist(), pairs, strict=True):
+        first.setdefault(pair, at)
+    best = min(first, key=lambda pair: sign * Fraction(*pair))
+    return int(defined[first[best]])
+
+
 def combine(
     coefficients: Sequence[Fraction], constant: Fraction, columns: Sequence[Column], rows: int
 ) -> Ratios:

@@ -12,7 +12,7 @@ from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
 from adtc.engine import circuit as circuits
-from adtc.engine.columns import evaluate, fractions, satisfied
+from adtc.engine.columns import evaluate, fractions, least_at, satisfied
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Plan, make_plan
 from adtc.engine.query import Question
@@ -54,12 +54,11 @@ class Result:
         None if there is no good tree on which the metric is defined.
         """
         term = self.plan.question.metrics[0][1]
-        scores = fractions(evaluate(term, self.plan.lookup(self.keys)))
-        defined = [(sign * score, at) for at, score in enumerate(scores) if score is not None]
-        if not defined:
+        at = least_at(evaluate(term, self.plan.lookup(self.keys)), sign)
+        if at is None:
             return None
-        score, at = min(defined)
-        return _plain(sign * score), self.tree(at)
+        (score,) = fractions(evaluate(term, self.plan.lookup(self.keys[at : at + 1])))
+        return _plain(score), self.tree(at)
 
 
 def _plain(value: Any) -> Any:
