@@ -110,10 +110,10 @@ def count(
     """
     with recording(data, space, engine, {"ask": "count", "where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, where=where, define=define)
-        if _takes_fast(engine, question):
-            answer = Count(_run_fast(question, data, switches, monitor, record).total)
+        if takes_fast(engine, question):
+            answer = Count(run_fast(question, data, switches, monitor, record).total)
         else:
-            answer = Count(_total(question, _good(question, data, record)))
+            answer = Count(_total(question, good_cells(question, data, record)))
     answer.record = record
     return answer
 
@@ -131,12 +131,12 @@ def exists(
     """Decide whether a tree satisfies a constraint, and show one if so."""
     with recording(data, space, engine, {"ask": "exists", "where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, where=where, define=define)
-        if _takes_fast(engine, question):
-            result = _run_fast(question, data, switches, monitor, record)
+        if takes_fast(engine, question):
+            result = run_fast(question, data, switches, monitor, record)
             tree = result.tree(0) if len(result.keys) else None
         else:
             question = ask(data, space, semiring=witness(), where=where, define=define)
-            tree = _total(question, _good(question, data, record)).tree
+            tree = _total(question, good_cells(question, data, record)).tree
     return Existence(tree, record)
 
 
@@ -174,13 +174,13 @@ def optimize(
     asked = {"ask": "optimize", "minimize" if sign > 0 else "maximize": objective}
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
-        if _takes_fast(engine, question):
-            best = _run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
+        if takes_fast(engine, question):
+            best = run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
         else:
             question = ask(
                 data, space, semiring=witness(), metrics=[objective], where=where, define=define
             )
-            best = _best_cell(question, _good(question, data, record), sign)
+            best = _best_cell(question, good_cells(question, data, record), sign)
     if best is None:
         return Optimum(None, None, {}, True, record)
     score, tree = best
@@ -222,11 +222,11 @@ def evaluate(
         if engine != "spec" and R.adds_up and not callable(aggregation):
             texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
             counted = ask(data, space, semiring=COUNT, metrics=texts, where=where, define=define)
-            if _takes_fast(engine, counted):
-                cells = _run_fast(counted, data, switches, monitor, record).tensor()
+            if takes_fast(engine, counted):
+                cells = run_fast(counted, data, switches, monitor, record).tensor()
                 return _sum_of_cells(R, cells, bool(texts))
         _refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
-        return _total(question, _good(question, data, record))
+        return _total(question, good_cells(question, data, record))
 
 
 def model_tensor(
@@ -267,17 +267,17 @@ def model_tensor(
             where=where,
             define=define,
         )
-        if semiring is COUNT and aggregation is None and _takes_fast(engine, question):
-            return _run_fast(question, data, switches, monitor, record).tensor()
+        if semiring is COUNT and aggregation is None and takes_fast(engine, question):
+            return run_fast(question, data, switches, monitor, record).tensor()
         _refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
         tensor: Tensor[Any] = {}
-        for index, cell in _good(question, data, record).items():
+        for index, cell in good_cells(question, data, record).items():
             scores = _scores(question, index)
             tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
     return tensor
 
 
-def _takes_fast(engine: Engine, question: Question) -> bool:
+def takes_fast(engine: Engine, question: Question) -> bool:
     """Decide whether the fast engine answers; ask for it in vain and you are told why."""
     if engine not in ("auto", "spec", "fast"):
         raise QueryError(f"engine is {engine!r}, expected 'auto', 'spec' or 'fast'.")
@@ -295,7 +295,7 @@ def _refuse_fast(engine: Engine, what: str) -> None:
         raise QueryError(f"the fast engine does not handle {what}: use engine='auto' or 'spec'.")
 
 
-def _run_fast(
+def run_fast(
     question: Question,
     data: Data,
     switches: Switches,
@@ -325,7 +325,7 @@ def _run_fast(
     return result
 
 
-def _good(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
+def good_cells(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
     """Run the specification engine and keep the cells of φ-good trees."""
     scan = Scan()
     tensor = emt.model_tensor(question, data, scan)

@@ -18,7 +18,9 @@ from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
+from adtc.engine.kernels import stumps
 from adtc.engine.kernels.cells import Cells
+from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Budget, Plan
@@ -82,7 +84,7 @@ class Ground:
     features: lattices.Features
     table: inside_kernels.Table
     lattice: inside_kernels.Lattice
-    leaves: kernels.Leaves
+    leaves: Leaves
     inside: Inside
 
 
@@ -127,14 +129,14 @@ def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Mon
     return Circuit(ground, outside, levels, scanned)
 
 
-def _leaves(plan: Plan, switches: Switches) -> kernels.Leaves:
+def _leaves(plan: Plan, switches: Switches) -> Leaves:
     """Pack all axes into one functional for the keys, next to the budgets' own."""
     labels, groups = plan.question.schema.labels, len(plan.groups)
     key_weights = np.zeros((labels, groups), np.int64)
     for axis in plan.axes:
         key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
     forms = [budget.form for budget in plan.budgets]
-    return kernels.Leaves(
+    return Leaves(
         key_weights=key_weights,
         key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
         cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
@@ -154,7 +156,7 @@ class _Builder:
     table: inside_kernels.Table
     lattice: inside_kernels.Lattice
     multiplicity: Array
-    leaves: kernels.Leaves
+    leaves: Leaves
     bounds: Inside
     outside: Outside
     switches: Switches
@@ -193,10 +195,10 @@ class _Builder:
         """Make the tensors of the last level, from pair counts."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         if self.lattice.levels == 0:
-            pool, fill, scanned = kernels.closed_tensor(
+            pool, fill, scanned = stumps.closed_tensor(
                 self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
                 self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(1),
-                kernels.new_work(self.table, self.leaves), self._no_cells(1), 0,
+                stumps.new_work(self.table, self.leaves), self._no_cells(1), 0,
             )  # fmt: skip
             self._check(pool, scanned)
             stops[0] = fill

@@ -127,7 +127,7 @@ def make_plan(question: Question, *, push: bool = True, objective: Affine | None
 
     budgets = [
         Budget(form, limit, source)
-        for atom, source in _conjuncts(question.constraint if push else Truth(True))
+        for atom, source in conjuncts(question.constraint if push else Truth(True))
         for form, limit in reader.bounds(atom)
     ]
     if question.space.max_size is not None:
@@ -184,12 +184,12 @@ def _comparisons(formula: Formula) -> Iterable[Comparison]:
                 yield from _comparisons(member)
 
 
-def _conjuncts(formula: Formula) -> Iterable[tuple[tuple[Term, str, Term], str]]:
+def conjuncts(formula: Formula) -> Iterable[tuple[tuple[Term, str, Term], str]]:
     """Yield the atoms that every good tree must satisfy, each with its text."""
     match formula:
         case And(members):
             for member in members:
-                yield from _conjuncts(member)
+                yield from conjuncts(member)
         case Comparison(terms, ops):
             for left, op, right in zip(terms, ops, terms[1:], strict=False):
                 yield (left, op, right), f"{left} {op} {right}"

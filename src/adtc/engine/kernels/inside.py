@@ -170,12 +170,12 @@ def walk(first, table, lattice, costs, use_pext, counts, least):
                 feature = stack.U[level, cursor[level]]
                 level += 1
                 side[level] = s
-                cursor[level] = _after(stack, level, feature)
+                cursor[level] = after(stack, level, feature)
                 stage[level] = 0
 
 
 @kernel
-def _after(stack, level, feature):
+def after(stack, level, feature):
     """Find the first slot whose feature comes after ``feature``: the canonical order."""
     i = 0
     while i < stack.used[level] and stack.U[level, i] <= feature:

@@ -1,0 +1,136 @@
+"""Kernels about leaves: which labels one may carry, and its key and costs in a tensor."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adtc.engine.kernels.cells import add_cell, find, take_from, within
+from adtc.engine.kernels.jit import kernel
+
+
+class Leaves(NamedTuple):
+    """What a leaf is worth: key and costs as linear functionals, and the labels it may carry."""
+
+    key_weights: Any  # int64 [label, group]
+    key_constant: int
+    cost_weights: Any  # int64 [functional, label, group]
+    cost_constants: Any  # int64 [functional]
+    group_label: Any  # int64 [group]
+    minsup: int
+    majority: bool
+    trivial_splits: bool
+    dense: bool  # switch: use arrays over all keys where they pay
+
+
+@kernel
+def leaf_labels(counts, leaves, labels):
+    """Write the labels that a leaf with these counts may carry; return how many."""
+    support = np.int64(0)
+    for g in range(len(counts)):
+        support += counts[g]
+    if support < leaves.minsup:
+        return 0
+    n = leaves.key_weights.shape[0]
+    if not leaves.majority:
+        for l in range(n):
+            labels[l] = l
+        return n
+    votes = np.zeros(n, np.int64)
+    for g in range(len(counts)):
+        votes[leaves.group_label[g]] += counts[g]
+    labels[0] = 0
+    for l in range(1, n):
+        if votes[l] > votes[labels[0]]:  # ties: the smallest label
+            labels[0] = l
+    return 1
+
+
+@kernel
+def leaf_cell(counts, label, leaves, cost):
+    """Return the key of a leaf and write its costs."""
+    key = np.int64(leaves.key_constant)
+    for g in range(len(counts)):
+        key += leaves.key_weights[label, g] * counts[g]
+    for d in range(len(cost)):
+        cost[d] = leaves.cost_constants[d]
+        for g in range(len(counts)):
+            cost[d] += leaves.cost_weights[d, label, g] * counts[g]
+    return key
+
+
+@kernel
+def put_leaf(h, size, counts, leaves, b, labels, cost):
+    """Add a node's own leaves within its budgets; return the table's number of keys."""
+    for at in range(leaf_labels(counts, leaves, labels)):
+        key = leaf_cell(counts, labels[at], leaves, cost)
+        if within(cost, b):
+            size = add_cell(h, size, key, np.uint64(1), cost)
+    return size
+
+
+@kernel
+def drop_trivial(h, acc, base, dense, counts1, counts0, factor, leaves, b, labels, cost):
+    """Take back the splits whose two children are leaves of equal label."""
+    limbs = h.values.shape[1]
+    cost0 = np.empty_like(cost)
+    n = leaf_labels(counts1, leaves, labels)
+    labels0 = np.empty_like(labels)
+    n0 = leaf_labels(counts0, leaves, labels0)
+    for i in range(n):
+        for j in range(n0):
+            if labels[i] == labels0[j]:
+                key = leaf_cell(counts1, labels[i], leaves, cost)
+                key += leaf_cell(counts0, labels0[j], leaves, cost0)
+                for d in range(len(cost)):
+                    cost[d] += cost0[d]
+                if dense:
+                    at = (key - base) * limbs
+                    take_from(acc[at : at + limbs], factor)
+                elif within(cost, b):
+                    take_from(h.values[find(h.keys, key)], factor)
+
+
+@kernel
+def new_leaf(labels, functionals):
+    """Make room for a leaf's keys, costs and admission by label."""
+    return (
+        np.empty(labels, np.int64),
+        np.empty((labels, functionals), np.int64),
+        np.empty(labels, np.bool_),
+    )
+
+
+@kernel
+def measure_leaf(counts, support, leaves, leaf):
+    """Write the keys and costs of a leaf under every label, and which labels it may carry."""
+    key, cost, ok = leaf
+    weights, cost_weights = leaves.key_weights, leaves.cost_weights
+    for l in range(len(key)):
+        value = np.int64(leaves.key_constant)
+        for g in range(len(counts)):
+            value += weights[l, g] * counts[g]
+        key[l] = value
+        for d in range(cost.shape[1]):
+            total = leaves.cost_constants[d]
+            for g in range(len(counts)):
+                total += cost_weights[d, l, g] * counts[g]
+            cost[l, d] = total
+        ok[l] = support >= leaves.minsup
+    if leaves.majority:
+        keep_majority(counts, leaves.group_label, ok)
+
+
+@kernel
+def keep_majority(counts, group_label, ok):
+    """Admit only the label with the most rows; ties: the smallest."""
+    best = np.int64(-1)
+    chosen = 0
+    for l in range(len(ok)):
+        votes = np.int64(0)
+        for g in range(len(counts)):
+            if group_label[g] == l:
+                votes += counts[g]
+        if votes > best:
+            best, chosen = votes, l
+    for l in range(len(ok)):
+        ok[l] = ok[l] and l == chosen
