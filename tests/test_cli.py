@@ -20,6 +20,7 @@ from adtc.cli import main
 from adtc.cli.commands import count as count_command
 from adtc.cli.demo import QUESTIONS
 from adtc.cli.options import SHARED, Option
+from adtc.cli.running import cold_cache
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
 from adtc.engine.answers import Count
@@ -83,7 +84,7 @@ def test_count_for_people_names_number_status_and_conventions() -> None:
     assert "depth at most 1" in result.stdout
     assert "at least 3 rows per leaf" in result.stdout
     assert "trivial splits are left out" in result.stdout
-    assert any(line.startswith("time: ") for line in rest)
+    assert re.fullmatch(r"time: [\d.]+ s, fast engine, [\d,]+ cells scanned", rest[-1])
     assert "\x1b" not in result.stdout
 
 
@@ -229,6 +230,75 @@ def test_a_count_is_short_for_people() -> None:
     assert "all 5,001 digits" in trees_text(10**5000)
 
 
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(("engine", "told"), [("spec", "specification"), ("fast", "fast")])
+def test_the_engine_is_a_choice_and_the_answer_is_the_same(engine: str, told: str) -> None:
+    chosen = answer("count", "small.csv", *SPACE, "--engine", engine)
+    assert chosen["record"]["engine"] == engine
+    assert chosen["count"] == answer("count", "small.csv", *SPACE)["count"] > 0
+    shown = run("exists", "small.csv", *SPACE, "--engine", engine).stdout
+    assert f" s, {told} engine, " in shown.splitlines()[-1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    honest = adtc.optimize
+
+    def watch(*args: object, **options: object) -> object:
+        seen.append(options["monitor"])
+        return honest(*args, **options)
+
+    monkeypatch.setattr(adtc, "optimize", watch)
+    answer(
+        "optimize", "small.csv", *SPACE, "--threads", "2", "--time-limit", "1e3",
+        "--memory-limit", "1.5 gb",
+    )  # fmt: skip
+    (monitor,) = seen
+    assert (monitor.threads, monitor.time_limit, monitor.memory_limit) == (2, 1000, 1500000000)
+    assert monitor.progress is None  # stderr is not a terminal
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("500MB", 500 * 10**6), ("4GB", 4 * 10**9), ("2GiB", 2**31), ("7", 7), ("3k", 3000)],
+)
+@pytest.mark.usefixtures("folder")
+def test_sizes_are_read(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
+    def told(*args: object, monitor: adtc.Monitor, **options: object) -> None:
+        raise adtc.ADTCError(f"{monitor.memory_limit}")
+
+    monkeypatch.setattr(adtc, "count", told)
+    result = run("count", "small.csv", *SPACE, "--memory-limit", text)
+    assert result.stderr == f"adtc: {size}\n"
+
+
+def test_explain_as_json_is_what_the_api_says() -> None:
+    options = ["--relminsup", "0.1", "--where", "acc >= 0.75 and dp <= 0.1"]
+    given = answer("explain", "german-credit", *options, "--metrics", "size, N[1,1]")
+    data = adtc.load_dataset("german-credit")
+    expected = adtc.explain(
+        data, adtc.Space(relminsup="0.1"), "acc >= 0.75 and dp <= 0.1", ["size", "N[1,1]"]
+    )
+    assert given == json.loads(json.dumps(expected.to_json()))
+    assert {"N[1,1]", "size"} <= {axis["name"] for axis in given["axes"]}
+    shown = run("explain", "german-credit", *options, "--metrics", "size,N[1,1]").stdout
+    assert shown == f"{expected}\n"
+
+
+def test_explain_runs_only_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    from adtc.engine import fast
+
+    args = ["german-credit", "--relminsup", "0.2", "--where", "acc >= 0.72"]
+    given = answer("explain", *args, "--run")
+    found = {cost["what"]: cost["actual"] for cost in given["compared"]}
+    record = answer("count", *args)["record"]
+    assert (found["num_cells"], found["cell_scan"]) == (record["num_cells"], record["cell_scan"])
+    assert 0 < found["live subproblems, level 1"] <= given["subproblems"][1]
+    monkeypatch.setattr(fast, "run", lambda *args, **options: pytest.fail("it ran"))
+    assert run("explain", *args).exit_code == 0
+
+
 def test_demo_answers_live_and_shows_the_commands() -> None:
     result = run("demo")
     assert result.exit_code == 0
@@ -240,7 +310,7 @@ def test_demo_answers_live_and_shows_the_commands() -> None:
     assert "if " in result.stdout.split(QUESTIONS[-1][1])[1]
 
 
-@pytest.mark.parametrize("command", ["count", "exists", "optimize", "datasets"])
+@pytest.mark.parametrize("command", ["count", "exists", "optimize", "explain", "datasets"])
 def test_the_example_in_the_help_runs(command: str) -> None:
     shown = run(command, "--help").stdout
     example = shown.split("Example:\n")[1].strip()
@@ -263,12 +333,20 @@ def parameters(call: Callable[..., object]) -> dict[str, object]:
 
 @pytest.mark.parametrize("option", SHARED, ids=lambda option: str(option.name))
 def test_every_shared_option_is_one_of_the_api(option: Option) -> None:
-    calls = {"Table": adtc.read, "Trees": adtc.Space, "Question": adtc.count}
-    assert option.name in parameters(calls[option.section])
+    calls = {
+        "Table": (adtc.read,),
+        "Trees": (adtc.Space,),
+        "Question": (adtc.count,),
+        "Run": (adtc.count, adtc.Monitor),
+    }
+    assert any(option.name in parameters(call) for call in calls[option.section])
 
 
 def test_defaults_told_in_the_help_are_those_of_the_api() -> None:
-    known = {**parameters(adtc.Space), **parameters(Binning)}
+    known = {
+        **parameters(adtc.Space), **parameters(Binning), **parameters(adtc.Monitor),
+        "engine": parameters(adtc.count)["engine"],
+    }  # fmt: skip
     told = {
         str(option.name): match[1]
         for option in SHARED
@@ -276,6 +354,7 @@ def test_defaults_told_in_the_help_are_those_of_the_api() -> None:
     }
     assert told == {name: str(known[name]) for name in told}
     assert {"max_depth", "minsup", "labels", "nbins", "binning", "max_categories"} <= set(told)
+    assert {"engine", "threads"} <= set(told)
 
 
 # --- files ------------------------------------------------------------------------------------
@@ -416,6 +495,47 @@ MISTAKES = {
     "separator of a bundled table": (
         ["count", "adult", "--sep", ";"],
         "'adult' is a bundled table, so 'sep' cannot be chosen",
+    ),
+    "no threads": (
+        ["count", "small.csv", *SPACE, "--threads", "0"],
+        "'--threads': '0' is not a whole number of at least 1",
+    ),
+    "negative time limit": (
+        ["count", "small.csv", *SPACE, "--time-limit", "-1"],
+        "'--time-limit': '-1' is not a number of seconds above 0",
+    ),
+    "endless time limit": (
+        ["exists", "small.csv", *SPACE, "--time-limit", "inf"],
+        "'--time-limit': 'inf' is not a number of seconds above 0",
+    ),
+    "time limit in words": (
+        ["optimize", "small.csv", *SPACE, "--time-limit", "soon"],
+        "'--time-limit': 'soon' is not a number of seconds above 0",
+    ),
+    "negative memory limit": (
+        ["count", "small.csv", *SPACE, "--memory-limit", "-4GB"],
+        "'--memory-limit': '-4GB' is not a size such as 500MB or 4GB",
+    ),
+    "unknown unit of memory": (
+        ["count", "small.csv", *SPACE, "--memory-limit", "4 elephants"],
+        "'--memory-limit': '4 elephants' is not a size such as 500MB or 4GB",
+    ),
+    "no memory": (
+        ["count", "small.csv", *SPACE, "--memory-limit", "0.0001KB"],
+        "'--memory-limit': '0.0001KB' is not a size",
+    ),
+    "memory limit hit": (
+        ["count", "small.csv", *SPACE, "--memory-limit", "1B"],
+        "would need about .*, more than",
+    ),
+    "unknown engine": (["count", "small.csv", *SPACE, "--engine", "best"], "'best' is not one of"),
+    "metric too much for the engine": (
+        [*WHERE, "depth <= 1", "--engine", "fast"],
+        "the fast engine does not handle the metric 'depth'",
+    ),
+    "explained metric unknown": (
+        ["explain", "small.csv", *SPACE, "--metrics", "size, eror"],
+        r"unknown metric 'eror'\. Did you mean 'error'\?",
     ),
     "no table": (["count"], "Missing argument 'TABLE'"),
 }
@@ -569,6 +689,114 @@ def test_interrupted_as_a_program(folder: Path) -> None:
     assert (done.returncode, done.stdout) == (130, "")
     assert done.stderr.strip() == "adtc: stopped; nothing was written."
     assert sorted(path.name for path in folder.iterdir()) == ["large.csv", "small.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
+def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
+    code = """if True:
+        import os, signal, sys
+        from adtc.cli import main
+        from adtc.engine.monitor import Monitor
+        Monitor.report = lambda *args: os.kill(os.getpid(), signal.SIGINT)  # after the first job
+        main(sys.argv[1:])
+    """
+    args = ["count", "german-credit", "--maxdep", "4", "--relminsup", "0.1", "-o", "out.json"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() == "adtc: stopped; nothing was written."
+    assert [path.name for path in folder.iterdir()] == ["small.csv"]
+
+
+@pytest.mark.parametrize("engine", ["spec", "fast"])
+def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
+    args = ["adult", "--maxdep", "5", "--relminsup", "0.02", "--engine", engine]
+    done = program("count", *args, "--time-limit", "0.2", "-o", "out.json", cwd=folder)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert re.fullmatch(r"adtc: the run did not finish .* limit of 0\.2 s: .*\n", done.stderr)
+    assert [path.name for path in folder.iterdir()] == ["small.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
+@pytest.mark.parametrize(
+    ("limit", "code"), [([], 130), (["--time-limit", "0.1"], 2)], ids=["Ctrl-C", "time limit"]
+)
+def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], code: int) -> None:
+    source = """if True:
+        import os, signal, sys, time
+        from concurrent.futures import ThreadPoolExecutor
+        import adtc
+        from adtc.cli import main
+        def count(*args, **options):
+            if options["monitor"].time_limit is None:
+                os.kill(os.getpid(), signal.SIGINT)
+            with ThreadPoolExecutor(2) as pool:
+                pool.submit(time.sleep, 1000).result()
+        adtc.count = count
+        main(sys.argv[1:])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", source, "count", "small.csv", *SPACE, *limit],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert re.fullmatch(r"adtc: (stopped|the run did not finish within).*", done.stderr.strip())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are a POSIX matter")
+@pytest.mark.parametrize("cold", [False, True])
+def test_a_terminal_sees_progress(folder: Path, cold: bool) -> None:
+    source = f"""if True:
+        import sys, time
+        from adtc.cli import main, running
+        from adtc.engine import executors
+        running.cold_cache = lambda: {cold}
+        honest = executors.Monitor.report
+        def slowly(self, stage, done, total):
+            honest(self, stage, done, total)
+            time.sleep(0.01)  # so that the bar is drawn between jobs
+        executors.Monitor.report = slowly
+        main(sys.argv[1:])
+    """
+    import pty
+
+    ours, theirs = pty.openpty()
+    args = ["count", "german-credit", "--relminsup", "0.1", "--json"]
+    child = subprocess.Popen(
+        [sys.executable, "-c", source, *args], cwd=folder, stdout=subprocess.PIPE, stderr=theirs,
+        env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"},
+    )  # fmt: skip
+    os.close(theirs)
+    seen = b""
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # how Linux tells that the other end is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(ours)
+    printed, _ = child.communicate()
+    assert child.returncode == 0
+    assert json.loads(printed)["count"] > 0
+    shown = seen.decode()
+    assert ("compiling kernels (once, up to a minute)" if cold else "working") in shown
+    assert "least costs" in shown
+    assert "left" in shown
+
+
+def test_a_cold_cache_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert cold_cache()
+    (tmp_path / "place").mkdir()
+    index = tmp_path / "place" / "inside.walk-1.py311.nbi"
+    index.touch()
+    assert not cold_cache()
+    os.utime(index, (0, 0))  # older than the kernels
+    assert cold_cache()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a closed pipe is a POSIX matter")

@@ -9,22 +9,28 @@ if TYPE_CHECKING:
     from adtc.algebra import semirings
     from adtc.data import Data, datasets, load_dataset, read
     from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
+    from adtc.engine.explain import explain
+    from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
+    from adtc.engine.scoring import score
     from adtc.errors import ADTCError
 
 __all__ = [
     "ADTCError",
     "Data",
+    "Monitor",
     "Space",
     "__version__",
     "count",
     "datasets",
     "evaluate",
     "exists",
+    "explain",
     "load_dataset",
     "model_tensor",
     "optimize",
     "read",
+    "score",
     "semirings",
 ]
 
@@ -32,7 +38,10 @@ __all__ = [
 _HOMES = {
     "adtc.data": ("Data", "datasets", "load_dataset", "read"),
     "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
+    "adtc.engine.explain": ("explain",),
+    "adtc.engine.monitor": ("Monitor",),
     "adtc.engine.query": ("Space",),
+    "adtc.engine.scoring": ("score",),
     "adtc.errors": ("ADTCError",),
 }
 

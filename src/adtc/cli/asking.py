@@ -7,19 +7,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, PRINTING, SECTIONS, SHARED, TABLE, TREES, Option
+from adtc.cli.options import OUTPUT, PRINTING, RUN, SECTIONS, SHARED, TABLE, TREES, Option
 from adtc.cli.output import Answer, check_output, deliver
+from adtc.cli.running import watched
 
 if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.engine.query import Space
 
 
+T = TypeVar("T")
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
 
 
@@ -30,6 +32,7 @@ class Asked:
     table: str
     reading: Mapping[str, Any]
     trees: Mapping[str, Any]
+    run: Mapping[str, Any]
     where: str | None
     define: Mapping[str, str] | None
 
@@ -43,10 +46,25 @@ class Asked:
                 if option.section == section
                 and (value := values.pop(str(option.name))) not in (None, ())
             }
-            for section in (TABLE, TREES)
+            for section in (TABLE, TREES, RUN)
         }
         where, define = values.pop("where"), values.pop("define")
-        return cls(values.pop("table"), given[TABLE], given[TREES], where, define)
+        table = values.pop("table")
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define)
+
+    @property
+    def engine(self) -> Any:
+        """Give the engine's name; click has checked it."""
+        return self.run.get("engine", "auto")
+
+    def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
+        """Ask the public API under the limits given, and watch over the run."""
+        from adtc.engine.monitor import Monitor
+
+        limits = {name: value for name, value in self.run.items() if name != "engine"}
+        monitor = Monitor(**limits)
+        options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
+        return watched(lambda: question(*about, **options), monitor)
 
     def space(self) -> "Space":
         """Make the space of trees."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked, command, table_command
-from adtc.cli.options import Option
+from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def count(asked: Asked) -> Answer:
     """Count the trees that satisfy a constraint."""
     import adtc
 
-    found = adtc.count(asked.data(), asked.space(), asked.where, define=asked.define)
+    found = asked.answer(adtc.count, asked.data(), asked.space(), asked.where)
     return Answer(
         {
             "count": int(found),
@@ -57,7 +57,7 @@ def exists(asked: Asked) -> Answer:
     import adtc
 
     data = asked.data()
-    found = adtc.exists(data, asked.space(), asked.where, define=asked.define)
+    found = asked.answer(adtc.exists, data, asked.space(), asked.where)
     tree, record = found.tree, found.record
     lines = [Line(f"no such tree exists ({record.status})", "bold")]
     if tree is not None:
@@ -87,13 +87,13 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
     import adtc
 
     data = asked.data()
-    best = adtc.optimize(
+    best = asked.answer(
+        adtc.optimize,
         data,
         asked.space(),
         minimize=minimize,
         maximize=maximize,
         where=asked.where,
-        define=asked.define,
     )
     objective, record = minimize or maximize or "error", best.record
     proof = f"{record.status}, {'proved' if best.proved else 'not proved'}"
@@ -121,6 +121,29 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
             "record": record.to_json(),
         },
         [*lines, *text.footer(record)],
+    )
+
+
+@table_command(
+    Option("--metrics", metavar="NAMES", callback=metric_names,
+           help="Metrics to tell trees apart by, such as 'size, acc, dp'."),
+    Option("--run", "run_it", is_flag=True,
+           help="Run it, too, and print what it needed beside what was foreseen."),
+    example="adtc explain german-credit --relminsup 0.1 --where 'acc >= 0.75 and dp <= 0.1'",
+)  # fmt: skip
+def explain(asked: Asked, metrics: tuple[str, ...], run_it: bool) -> Answer:
+    """Show how a question would be answered and what it would cost."""
+    from adtc.engine.explain import analyze, explain
+
+    about = (asked.data(), asked.space(), asked.where, metrics)
+    if not run_it:
+        plan = explain(*about, asked.define, engine=asked.engine)
+        return Answer(plan.to_json(), [Line(line) for line in str(plan).splitlines()])
+    plan, record = asked.answer(analyze, *about)
+    compared = plan.compared_with(record)
+    return Answer(
+        {**plan.to_json(), "compared": compared.to_json(), "record": record.to_json()},
+        [Line(line) for line in f"{plan}\n\n{compared}".splitlines()],
     )
 
 

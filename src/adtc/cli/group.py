@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from adtc._version import __version__
+from adtc.cli.running import end_process
 
 MISTAKE, INTERRUPTED = 2, 130
 
@@ -44,7 +45,7 @@ class Group(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a name must not fail on an ASCII terminal
                 stream.reconfigure(errors="replace")
-        sys.exit(_exit_code(run))
+        end_process(_exit_code(run))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

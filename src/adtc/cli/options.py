@@ -1,16 +1,19 @@
 """The options of the command line, in the sections in which the help shows them.
 
 An option's parameter bears the name that the public API gives it, and its section says which call
-it belongs to: a new option of `adtc.read` or `Space` is one line here.
+it belongs to: a new option of `adtc.read`, `Space` or `Monitor` is one line here.
 """
 
+import math
+import re
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
-SECTIONS = QUESTION, TREES, TABLE, OUTPUT = ("Question", "Trees", "Table", "Output")
+SECTIONS = QUESTION, TREES, TABLE, RUN, OUTPUT = ("Question", "Trees", "Table", "Run", "Output")
 
 
 class Option(click.Option):
@@ -69,6 +72,45 @@ def _cuts(
 
     pairs = _pairs(context, parameter, values) or {}
     return {name: [number(c) for c in text.split(",")] for name, text in pairs.items()} or None
+
+
+def metric_names(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> tuple[str, ...]:
+    """Read names or terms between commas; those within brackets belong to a name or a call."""
+    parts = re.split(r",(?![^\[(]*[\])])", value) if value else []
+    return tuple(part.strip() for part in parts if part.strip())
+
+
+def _seconds(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read a number of seconds above zero."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < math.inf:
+        sentence = f"'{value}' is not a number of seconds above 0."
+        raise click.BadParameter(sentence, context, parameter)
+    return seconds
+
+
+_UNITS = {"": 1, "B": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+_UNITS |= {f"{unit}B": size for unit, size in _UNITS.items() if size > 1}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def _size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """Read a size such as 500MB, 1.5 GB or 2GiB as bytes; a bare number is bytes."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip(), re.IGNORECASE | re.ASCII)
+    size = int(Fraction(match[1]) * _UNITS.get(match[2].upper(), 0)) if match else 0
+    if not size:
+        sentence = f"'{value}' is not a size such as 500MB or 4GB."
+        raise click.BadParameter(sentence, context, parameter)
+    return size
 
 
 def _separator(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -130,6 +172,14 @@ SHARED = [
            help="Your own cuts for a numeric column. Repeatable."),
     Option("--drop", section=TABLE, metavar="COLUMN", multiple=True,
            help="Leave a column out. Repeatable."),
+    Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
+           help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
+    Option("--threads", section=RUN, callback=_whole(1), metavar="N",
+           help="Threads of the fast engine (default 1)."),
+    Option("--time-limit", section=RUN, callback=_seconds, metavar="SECONDS",
+           help="Give up after this time."),
+    Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",
+           help="Give up before a table of the fast engine needs more: 500MB, 4GB."),
 ]  # fmt: skip
 
 PRINTING = [

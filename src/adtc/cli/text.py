@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 LONGEST = 60  # digits that a person may still want to see
 SHORT = 15  # characters of a fraction that still tell a person something
 Value = Fraction | int | None
+ENGINES = {"spec": "specification"}  # by the name that a record has; others are words already
 
 
 def trees(count: int) -> str:
@@ -86,7 +87,11 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
             f"{space['trees']}",
         ),
         *([("where", where)] if where else []),
-        ("time", f"{record.seconds:.2f} s"),
+        (
+            "time",
+            f"{record.seconds:.2f} s, {ENGINES.get(record.engine, record.engine)} engine, "
+            f"{record.cell_scan:,} cells scanned",
+        ),
     ]
 
 
