@@ -90,6 +90,7 @@ class Ground:
 
 def prepare(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Ground:
     """Run the stages that need the data: features, lattice, inside pass."""
+    monitor.check()
     question = plan.question
     data = data.merged() if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
@@ -113,6 +114,7 @@ def prepare(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Gro
 
 def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Monitor) -> Circuit:
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
+    monitor.check()
     n = len(ground.features.twins)
     outside = outside_pass(ground.lattice, n, ground.inside, np.array(limits, np.int64))
     builder = _Builder(
@@ -146,6 +148,7 @@ def _leaves(plan: Plan, switches: Switches) -> Leaves:
         majority=plan.question.space.labels == "majority",
         trivial_splits=plan.question.space.trivial_splits,
         dense=switches.dense,
+        most_leaves=plan.most_leaves,
     )
 
 
@@ -194,15 +197,16 @@ class _Builder:
     def _last(self, size: int) -> tuple[Level, int]:
         """Make the tensors of the last level, from pair counts."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        limbs = self._limbs(math.inf, self.lattice.levels)
         if self.lattice.levels == 0:
             pool, fill, scanned = stumps.closed_tensor(
                 self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
-                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(1),
-                stumps.new_work(self.table, self.leaves), self._no_cells(1), 0,
+                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(limbs),
+                stumps.new_work(self.table, self.leaves, limbs), self._no_cells(limbs), 0,
             )  # fmt: skip
             self._check(pool, scanned)
             stops[0] = fill
-            return Level(self._joined([(pool, fill)], 1), starts, stops), scanned
+            return Level(self._joined([(pool, fill)], limbs), starts, stops), scanned
         wanted = _canonical_prefixes(self.lattice, self.outside.live, self.n)
         owner = np.zeros(size, np.int64)
 
@@ -210,7 +214,7 @@ class _Builder:
             made: tuple[Cells, int, int] = kernels.fill_last(
                 first, self.table, self.lattice, self.leaves, self.multiplicity,
                 self.switches.pext, wanted, self.outside.live, self.outside.budgets,
-                self._most_cells(1), starts, stops, owner,
+                self._most_cells(limbs), limbs, starts, stops, owner,
             )  # fmt: skip
             self._check(made[0], made[2])
             return made
@@ -221,7 +225,7 @@ class _Builder:
         offsets[jobs] = np.cumsum([0, *(fill for _, fill, _ in parts)])[:-1]
         starts += offsets[owner]
         stops += offsets[owner]
-        cells = self._joined([(pool, fill) for pool, fill, _ in parts], 1)
+        cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
         return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
 
     def _upper(
@@ -315,9 +319,19 @@ def _canonical_prefixes(lattice: inside_kernels.Lattice, live: Array, n: int) ->
 
 
 def _totals(level: Level) -> Array:
-    """Count the trees of every path of the last level, as floats."""
-    sums = np.concatenate([[0.0], np.cumsum(level.cells.values[:, 0].astype(np.float64))])
-    return np.asarray(sums[level.stops] - sums[level.starts])
+    """Count the trees of every path of the last level, as floats.
+
+    Summed path by path: the difference of two large running sums could lose a small path's trees,
+    and with them the proof of the number width.
+    """
+    limbs = level.cells.values.shape[1]
+    values = level.cells.values.astype(np.float64) @ 2.0 ** (64 * np.arange(limbs))
+    lengths = level.stops - level.starts
+    order = np.argsort(level.starts[lengths > 0])
+    paths = np.flatnonzero(lengths > 0)[order]
+    return np.bincount(
+        np.repeat(paths, lengths[paths]), weights=values, minlength=len(level.starts)
+    )
 
 
 def all_trees(depth: int, features: int, labels: int) -> int:

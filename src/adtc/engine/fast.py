@@ -99,6 +99,8 @@ def optimum(
         return run(question, data, switches=switches, monitor=monitor)
     monitor = monitor or Monitor()
     plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
+    if not any(budget.source == "objective" for budget in plan.budgets):
+        return run(question, data, switches=switches, monitor=monitor)
     ground = circuits.prepare(plan, data, switches, monitor)
     limits = [budget.limit for budget in ground.plan.budgets]
     at = next(i for i, b in enumerate(ground.plan.budgets) if b.source == "objective")

@@ -15,8 +15,10 @@ import numpy.typing as npt
 from adtc.data import Data
 from adtc.engine.kernels import bits, inside
 from adtc.engine.query import row_groups
+from adtc.errors import TooLargeError
 
 Words = npt.NDArray[np.uint64]
+_MOST_PATHS = 2**40
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +127,13 @@ def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
     """Lay out the numbers of all paths down to two levels above the leaves."""
     levels = min(max(0, max_depth - 2), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
-    # one feature more than there are: ranks look one ahead
-    binomial = [[math.comb(i, j) for j in range(levels + 3)] for i in range(n + 2)]
+    if sum(sizes) >= _MOST_PATHS:
+        raise TooLargeError(
+            f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
+            f"be numbered: choose less depth, fewer features or a larger minsup."
+        )
+    # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
+    binomial = [[min(math.comb(i, j), 2**62) for j in range(levels + 3)] for i in range(n + 2)]
     return inside.Lattice(
         binomial=np.array(binomial, np.int64),
         base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),

@@ -31,6 +31,9 @@ def with_multipliers(
     if first is None or not others or not switches.combine:
         return plan
     tried = [[_combined(plan, first, other, factor) for factor in _TRIED] for other in others]
+    tried = [pairs for pairs in tried if all(b.form.countable(plan.totals) for _, b in pairs)]
+    if not tried:
+        return plan
     flat = [(1, first), *(pair for pairs in tried for pair in pairs)]
     depth = min(_SHALLOW, plan.question.space.max_depth)
     shallow = inside_pass(

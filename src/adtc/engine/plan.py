@@ -23,6 +23,7 @@ from adtc.errors import TooLargeError
 
 Matrix = npt.NDArray[np.int64]
 _KEY_LIMIT = 2**62
+_COST_LIMIT = 2**56
 _FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
 
 
@@ -41,6 +42,11 @@ class Form:
     def over_groups(self, kept: Sequence[int]) -> "Form":
         """Return the form on some of the row groups."""
         return replace(self, weights=tuple(tuple(row[g] for g in kept) for row in self.weights))
+
+    def countable(self, totals: Sequence[int]) -> bool:
+        """Tell whether every cost on these rows surely fits into a word, with room for sums."""
+        largest = max(map(abs, self.vector()))
+        return largest * (sum(totals) + 1) < _COST_LIMIT
 
     def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
         """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""
@@ -138,7 +144,8 @@ def make_plan(question: Question, *, push: bool = True, objective: Affine | None
         others = [b for b in budgets if b.form.vector() != form.vector()]
         same = [b.limit for b in budgets if b.form.vector() == form.vector()]
         limit = min([form.range(totals, possible)[1], *same])
-        budgets = [Budget(form, limit, "objective"), *others]
+        if form.countable(totals):
+            budgets = [Budget(form, limit, "objective"), *others]
 
     needed = [budget.form for budget in budgets]
     for term in _terms(question):
@@ -338,13 +345,17 @@ def _solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fract
 
 
 def _tightest(budgets: list[Budget], totals: Sequence[int], leaves: int) -> list[Budget]:
-    """Keep one budget per form, the smallest, and none that every tree meets."""
+    """Keep one budget per form, the smallest; none that every tree meets or no word can hold."""
     best: dict[tuple[int, ...], Budget] = {}
     for budget in budgets:
         key = budget.form.vector()
         if key not in best or budget.limit < best[key].limit:
             best[key] = budget
-    return [b for b in best.values() if b.limit < b.form.range(totals, leaves)[1]]
+    return [
+        b
+        for b in best.values()
+        if b.limit < b.form.range(totals, leaves)[1] and b.form.countable(totals)
+    ]
 
 
 def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Form]:

@@ -20,8 +20,8 @@ from adtc.engine.kernels.stumps import closed_tensor, new_work, pour
 
 @kernel
 def fill_last(
-    first, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, most, starts,
-    stops, owner,
+    first, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, most, limbs,
+    starts, stops, owner,
 ):  # fmt: skip
     """Make the tensors of all live paths of the last level whose least feature is ``first``.
 
@@ -32,10 +32,10 @@ def fill_last(
     """
     functionals = budgets.shape[1]
     stack = make_stack(table, lattice.levels)
-    pool = new_cells(np.int64(1024), np.int64(1), functionals)
+    pool = new_cells(np.int64(1024), limbs, functionals)
     fill = np.int64(0)
     scanned = np.int64(0)
-    work = new_work(table, leaves)
+    work = new_work(table, leaves, limbs)
     side = np.zeros(lattice.levels + 1, np.int64)
     cursor = np.zeros(lattice.levels + 1, np.int64)
     stage = np.zeros(lattice.levels + 1, np.int64)
@@ -209,5 +209,5 @@ def bound_level(level, nodes, n, lattice, leaves, multiplicity, live, below_tota
                 below = lattice.base[level + 1]
                 total += multiplicity[f] * below_totals[one - below] * below_totals[zero - below]
         totals[number] = total
-        largest = max(largest, total)
+        largest = max(largest, total if total < 1e300 else np.inf)  # not a number counts as ∞
     return largest

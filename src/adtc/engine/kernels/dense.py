@@ -15,6 +15,7 @@ from adtc.engine.kernels.jit import kernel
 @kernel
 def key_range(counts, leaves, most_leaves):
     """Return the least key of any tree on these rows and the number of keys up to the largest."""
+    most_leaves = min(most_leaves, leaves.most_leaves)
     low = min(leaves.key_constant, leaves.key_constant * most_leaves)
     high = max(leaves.key_constant, leaves.key_constant * most_leaves)
     for g in range(len(counts)):

@@ -20,6 +20,7 @@ class Leaves(NamedTuple):
     majority: bool
     trivial_splits: bool
     dense: bool  # switch: use arrays over all keys where they pay
+    most_leaves: int  # of any tree
 
 
 @kernel

@@ -38,7 +38,7 @@ class Work(NamedTuple):
 
 
 @kernel
-def new_work(table, leaves):
+def new_work(table, leaves, limbs):
     """Make room for closed-form tensors on this table."""
     n = table.words.shape[0]
     labels = leaves.key_weights.shape[0]
@@ -54,7 +54,7 @@ def new_work(table, leaves):
         new_table(capacity, np.int64(1), functionals),
         np.zeros(labels, np.int64),
         np.zeros(functionals, np.int64),
-        np.zeros(1, np.uint64),
+        np.zeros(limbs, np.uint64),
     )
 
 
@@ -62,7 +62,8 @@ def new_work(table, leaves):
 def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work, pool, fill):
     """Append the tensor of all trees of depth at most ``rest`` (0, 1 or 2) on pair counts."""
     functionals = len(b)
-    h = new_table(np.int64(256), np.int64(1), functionals)
+    limbs = len(work.wide)
+    h = new_table(np.int64(256), limbs, functionals)
     size = put_leaf(h, np.int64(0), totals, leaves, b, work.labels, work.cost)
     scanned = np.int64(0)
     if rest == 0:
@@ -72,9 +73,9 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     base, width = key_range(totals, leaves, np.int64(4))
     stumps_per_side = leaves.key_weights.shape[0] ** 2 * active
     dense = leaves.dense and functionals == 0 and width <= active * stumps_per_side
-    acc = np.zeros(width if dense else 0, np.uint64)
+    acc = np.zeros(width * limbs if dense else 0, np.uint64)
     if dense:
-        pour(h, acc, base, np.int64(1))
+        pour(h, acc, base, limbs)
     counts1 = np.empty_like(totals)
     counts0 = np.empty_like(totals)
     least1 = np.empty(functionals, np.int64)
@@ -104,7 +105,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
         side0 = affordable_cells(work.side0, n0, left, work.merged)
         if dense:
             pairs = multiply_dense(
-                acc, base, np.int64(1), side1, zero, len(side1.keys), side0, zero,
+                acc, base, limbs, side1, zero, len(side1.keys), side0, zero,
                 len(side0.keys), factor, work.wide,
             )  # fmt: skip
         else:
@@ -120,7 +121,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
                 h, acc, base, dense, counts1, counts0, factor, leaves, b, work.labels, work.cost
             )
     if dense:
-        pool, fill = append_dense(acc, base, np.int64(1), width, pool, fill)
+        pool, fill = append_dense(acc, base, limbs, width, pool, fill)
     else:
         pool, fill = append_table(h, size, pool, fill)
     return pool, fill, scanned
