@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench clean
+.PHONY: help setup demo test test-all check format lint types docs bench bench-peers clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -44,7 +44,10 @@ docs: $(READY) ## build the documentation, warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
 bench: $(READY) ## measure our own speed
-	$(BIN)/python -m pytest benchmarks --benchmark-only -q
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,max,rounds --benchmark-sort=fullname -q
+
+bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
+	$(BIN)/python benchmarks/peers.py
 
 check: lint types test docs ## all that must be green before a commit lands
 

@@ -1,0 +1,253 @@
+"""What `make bench` measures: questions on fixed tables, with the answers they must give.
+
+Run as a script with a case's name, it measures that case's peak memory in a process of its own
+and prints it as JSON.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, partial
+from typing import Any
+
+import memory
+import tables
+
+import adtc
+from adtc.algebra.affine import affine
+from adtc.algebra.semirings import COUNT
+from adtc.data import Data
+from adtc.engine import circuit, fast
+from adtc.engine.plan import make_plan
+from adtc.engine.query import ask
+from adtc.engine.switches import Switches
+
+SECONDS, GIGABYTES = 120, 8  # no case may take more
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """An answer with its machine-independent costs; ``engine`` are the seconds before tables."""
+
+    answer: Any
+    cell_scan: int = 0
+    num_cells: int = 0
+    live: int = 0
+    engine: float = 0.0
+
+
+Task = Callable[[Data, adtc.Space, adtc.Monitor], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One line of the table: ``task`` on ``table`` in ``space`` must give ``answer``."""
+
+    what: str
+    table: str
+    space: adtc.Space
+    task: Task
+    answer: Any
+    threads: int = 1
+
+    @property
+    def name(self) -> str:
+        """Return the case's name, as pytest shows it."""
+        share = f"-{self.space.relminsup}" if self.space.relminsup else ""
+        threads = f"-{self.threads}threads" if self.threads > 1 else ""
+        return f"{self.what}-{self.table}-d{self.space.max_depth}{share}{threads}"
+
+    def run(self, data: Data, *, space: adtc.Space | None = None) -> Outcome:
+        """Ask the question."""
+        monitor = adtc.Monitor(
+            threads=self.threads, time_limit=SECONDS, memory_limit=int(0.7 * GIGABYTES * 1e9)
+        )
+        return self.task(data, space or self.space, monitor)
+
+    def warm(self) -> None:
+        """Ask it of a small part of the table, so that all kernels are compiled and loaded."""
+        part = _data(tables.read(self.table).part(rows=300, features=7))
+        depth = min(self.space.max_depth, 4)
+        self.run(part, space=replace(self.space, max_depth=depth))
+
+
+def subproblems(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
+    """Find the least error below every path (the inside pass); answer with the root's."""
+    start = time.perf_counter()
+    question = ask(data, space, semiring=COUNT, metrics=["error"])
+    form = affine(question.metrics[0][1])
+    plan = make_plan(question, objective=form)
+    ground = circuit.prepare(plan, data, Switches(), monitor)
+    values = ground.inside.least.shape[1]
+    # forms leave out what all trees share: here the rows that label 0 would get wrong
+    shared = int((data.y == 1).sum())
+    return Outcome(ground.inside.root[0] + shared, 0, values, values, time.perf_counter() - start)
+
+
+def optimum(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
+    """Find the tree with the fewest errors."""
+    best = adtc.optimize(data, space, minimize="error", monitor=monitor)
+    return _of_record(best.value, best.record)
+
+
+def near_best(
+    data: Data,
+    space: adtc.Space,
+    monitor: adtc.Monitor,
+    *,
+    leaf: int,
+    share: Fraction,
+    metrics: tuple[str, ...] = (),
+) -> Outcome:
+    """Count the trees whose errors + ``leaf`` per leaf exceed the least by at most ``share``."""
+    objective = f"error + {leaf} * size"
+    start = time.perf_counter()
+    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
+    assert best.value is not None
+    where = f"{objective} <= {best.value * (1 + share)}"
+    if metrics:
+        return tensor(data, space, monitor, metrics=metrics, where=where, start=start)
+    found = adtc.count(data, space, where=where, monitor=monitor)
+    return _of_record(int(found), found.record)
+
+
+def tensor(
+    data: Data,
+    space: adtc.Space,
+    monitor: adtc.Monitor,
+    *,
+    metrics: tuple[str, ...],
+    where: str | None = None,
+    start: float | None = None,
+) -> Outcome:
+    """Make the table of all trees by metrics, as `model_tensor` does; answer with their number."""
+    start = start or time.perf_counter()
+    question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
+    result = fast.run(question, data, monitor=monitor)
+    engine = time.perf_counter() - start
+    cells = result.tensor()
+    live = sum(result.circuit.outside.live_paths)
+    return Outcome(sum(cells.values()), result.circuit.cell_scan, len(cells), live, engine)
+
+
+def number(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
+    """Count the trees that satisfy a constraint."""
+    found = adtc.count(data, space, where=where, monitor=monitor)
+    return _of_record(int(found), found.record)
+
+
+def _of_record(answer: Any, record: Any) -> Outcome:
+    live = sum(record.details["live_subproblems"])
+    return Outcome(answer, record.cell_scan, record.num_cells, live, record.seconds)
+
+
+def _cases() -> list[Case]:
+    space = adtc.Space
+    found = [
+        Case("subproblems", "adult", space(5, relminsup=share), subproblems, least, threads)
+        for share, least in (("0.05", 5571), ("0.01", 5373))
+        for threads in (1, 2)
+    ]
+    found += [
+        Case("optimum", table, space(depth), optimum, errors)
+        for table, depth, errors in (
+            ("anneal", 4, 91),
+            ("anneal", 5, 70),
+            ("kr-vs-kp", 4, 144),
+            ("kr-vs-kp", 5, 81),
+            ("tic-tac-toe", 4, 137),
+            ("tic-tac-toe", 5, 63),
+            ("vote", 4, 5),
+            ("vote", 5, 1),
+            ("mushroom", 4, 0),
+            ("lymph", 4, 3),
+            ("lymph", 5, 0),
+            ("hepatitis", 4, 3),
+            ("hepatitis", 5, 0),
+            ("primary-tumor", 4, 34),
+            ("primary-tumor", 5, 26),
+            ("german-credit", 4, 204),
+        )
+    ]
+    found += [
+        Case(
+            "rashomon-5%",
+            table,
+            space(depth),
+            partial(near_best, leaf=leaf, share=Fraction(5, 100)),
+            trees,
+        )
+        for table, leaf, depth, trees in (
+            ("compas-binned", 69, 4, 2780),
+            ("compas-binned", 69, 5, 3254),
+            ("bar-7", 19, 4, None),
+            ("bar-7", 19, 5, None),
+        )
+    ]
+    found += [
+        Case("histogram", table, space(depth), partial(tensor, metrics=("error",)), trees)
+        for table, depth, trees in (
+            ("monk-1", 5, 4277467962724242143792287044877198),
+            ("compas-binned", 5, 16932857550861998884207046032514),
+            ("compas-binary", 4, 368364875883654056991806),
+            ("anneal", 3, 527515737920962),
+            ("german-credit", 3, 23556313447286202),
+        )
+    ]
+    found += [
+        Case(
+            "joint-majority",
+            "compas-binned",
+            space(3, labels="majority"),
+            partial(tensor, metrics=("N01", "N10", "size")),
+            None,
+        ),
+        Case(
+            "rashomon-3%-axes",
+            "adult",
+            space(5, relminsup="0.05"),
+            partial(near_best, leaf=33, share=Fraction(3, 100), metrics=("size", "N11", "N01")),
+            None,
+        ),
+        Case(
+            "paper",
+            "adult",
+            space(5, relminsup="0.15", max_size=6),
+            partial(tensor, metrics=("acc", "f1", "dp", "eodd_sum", "eopp")),
+            None,
+        ),
+        Case(
+            "fair-none",
+            "adult",
+            space(3, relminsup="0.05"),
+            partial(number, where="acc >= 0.82 and dp <= 0.02"),
+            0,
+        ),
+    ]
+    return found
+
+
+@cache
+def load(table: str) -> Data:
+    """Read a table as `Data`; at most one process holds it, cases on it share it."""
+    return adtc.load_dataset("adult", nbins=7) if table == "adult" else _data(tables.read(table))
+
+
+def _data(arrays: tables.Arrays) -> Data:
+    return Data.from_arrays(arrays.X, arrays.y, z=arrays.z if arrays.z.any() else None)
+
+
+CASES = _cases()
+
+
+if __name__ == "__main__":
+    memory.limit(GIGABYTES)
+    [_case] = [case for case in CASES if case.name == sys.argv[1]]
+    _case.warm()
+    _table = load(_case.table)
+    _peak = memory.Peak()
+    _case.run(_table)
+    print(json.dumps({"peak_mb": _peak.megabytes()}))

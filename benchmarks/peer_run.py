@@ -1,0 +1,150 @@
+"""Run one tool on one case in this process, and write seconds, memory and answer as JSON.
+
+Started by ``peers.py`` with the interpreter of the environment that holds the tool:
+``peer_run.py CASE.json TABLE.npz OUT.json``. The tool is imported and asked a small question
+before the clock starts; the clock runs from NumPy arrays to the answer.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import memory
+import numpy as np
+
+Answer = dict[str, Any]
+Case = dict[str, Any]
+
+
+def adtc_(case: Case, X: Any, y: Any, z: Any) -> Answer:
+    import adtc
+
+    if not case.get("trivial_splits", True):
+        y = 1 - y  # the peer gives ties to label 1, we to label 0
+    data = adtc.Data.from_arrays(X, y, z=z if z.any() else None)
+    space = adtc.Space(
+        case["depth"],
+        case.get("minsup", 1),
+        labels=case.get("labels", "any"),
+        trivial_splits=case.get("trivial_splits", True),
+    )
+    monitor = adtc.Monitor(memory_limit=5_500_000_000)
+    if case["task"] == "errors":
+        return {"value": int(adtc.optimize(data, space, monitor=monitor).value)}
+    if case["task"] == "f1":
+        return {"value": float(adtc.optimize(data, space, maximize="f1", monitor=monitor).value)}
+    if case["task"] == "fair":
+        where = f"dp <= {case['gap']}"
+        return {"value": int(adtc.optimize(data, space, where=where, monitor=monitor).value)}
+    if case["task"] == "space":
+        cells = adtc.model_tensor(data, space, ["error"], monitor=monitor)
+        histogram = [[error, str(trees)] for (error,), trees in sorted(cells.items())]
+        return {"value": str(sum(cells.values())), "histogram": histogram}
+    objective = f"error + {case['leaf']} * size"
+    best = adtc.optimize(data, space, minimize=objective, monitor=monitor).value
+    limit = best * (1 + Fraction(case["share"]))
+    found = adtc.count(data, space, where=f"{objective} <= {limit}", monitor=monitor)
+    return {"value": int(found), "best": int(best)}
+
+
+def praxis_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    from praxis import PRAXIS
+
+    return _praxis_family(PRAXIS(), case, X, y, {})
+
+
+def arborenum_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    from arborenum import ArborEnum
+
+    exact = {"proxy_mode": "continuous", "max_number_thresholds_per_feature": None}
+    return _praxis_family(ArborEnum(), case, X, y, exact)
+
+
+def _praxis_family(model: Any, case: Case, X: Any, y: Any, options: dict[str, Any]) -> Answer:
+    # lookahead_k = depth - 1 makes the answer exact
+    shared = {"depth_budget": case["depth"], "lookahead_k": case["depth"] - 1, **options}
+    if case.get("labels") == "majority":
+        shared["majority_leaf_only"] = True
+    if case["task"] == "space":
+        model.fit(X, y, lambda_reg=0, rashomon_mult=0, root_budget=len(y), **shared)
+        histogram = [[int(e), str(n)] for e, n in model.get_root_histogram()]
+        return {"value": str(model.count_trees()), "histogram": histogram}
+    penalty, share = case["leaf"] / len(y), Fraction(case["share"])
+    model.fit(X, y, lambda_reg=penalty, rashomon_mult=float(share), **shared)
+    best = int(model.get_min_objective())
+    # It rounds the bound to the nearest whole objective: leave out what lies above the true one.
+    within = sum(int(n) for value, n in model.get_root_histogram() if value <= best * (1 + share))
+    return {"value": within, "best": best}
+
+
+def treefarms_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    import pandas as pd
+    from treefarms import TREEFARMS
+
+    names = [f"f{i}" for i in range(X.shape[1])]
+    model = TREEFARMS(
+        {
+            "regularization": float(case["leaf"]) / len(y),
+            "rashomon_bound_multiplier": float(Fraction(case["share"])),
+            "depth_budget": case["depth"] + 1,  # a single leaf has depth 1 there
+            "rashomon_ignore_trivial_extensions": not case.get("trivial_splits", True),
+            "verbose": False,
+        }
+    )
+    model.fit(pd.DataFrame(X, columns=names), pd.Series(y, name="y"))
+    return {"value": int(model.get_tree_count())}
+
+
+def streed_(case: Case, X: Any, y: Any, z: Any) -> Answer:
+    from pystreed import STreeDClassifier, STreeDGroupFairnessClassifier
+
+    depth = case["depth"]
+    shared = {"max_depth": depth, "max_num_nodes": 2**depth - 1, "time_limit": 600}
+    shared["min_leaf_node_size"] = case.get("minsup", 1)
+    if case["task"] == "fair":
+        # it never splits on the sensitive feature, so both sides search the same trees
+        X = np.column_stack([z, X])
+        model = STreeDGroupFairnessClassifier(
+            "group-fairness", discrimination_limit=float(Fraction(case["gap"])), **shared
+        )
+        model.fit(X, y)
+    else:
+        model = STreeDClassifier("f1-score" if case["task"] == "f1" else "accuracy", **shared)
+        model.fit(X, y)
+    wrong = int((np.asarray(model.predict(X)) != y).sum())
+    hits = int(((np.asarray(model.predict(X)) == 1) & (y == 1)).sum())
+    proved = bool(model.fit_result.is_optimal())
+    value = 2 * hits / (2 * hits + wrong) if case["task"] == "f1" else wrong
+    return {"value": value, "proved": proved}
+
+
+TOOLS: dict[str, Callable[[Case, Any, Any, Any], Answer]] = {
+    "adtc": adtc_,
+    "praxis": praxis_,
+    "arborenum": arborenum_,
+    "treefarms": treefarms_,
+    "streed": streed_,
+}
+
+
+def main(case_file: str, table_file: str, out: str) -> None:
+    memory.limit(8)
+    case = json.loads(Path(case_file).read_text())
+    tool = TOOLS[case["tool"]]
+    table = np.load(table_file)
+    X, y, z = (np.ascontiguousarray(table[name]) for name in "Xyz")
+    few = np.linspace(0, len(y) - 1, min(300, len(y))).astype(int)
+    tool(case | {"depth": min(3, case["depth"]), "minsup": 1}, X[few][:, :6], y[few], z[few])
+    peak = memory.Peak()
+    start = time.perf_counter()
+    answer = tool(case, X, y, z)
+    answer |= {"seconds": time.perf_counter() - start, "peak_mb": peak.megabytes()}
+    Path(out).write_text(json.dumps(answer))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
