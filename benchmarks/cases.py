@@ -183,8 +183,8 @@ def _cases() -> list[Case]:
         for table, leaf, depth, trees in (
             ("compas-binned", 69, 4, 2780),
             ("compas-binned", 69, 5, 3254),
-            ("bar-7", 19, 4, None),
-            ("bar-7", 19, 5, None),
+            ("bar-7", 19, 4, 1858),
+            ("bar-7", 19, 5, 2422),
         )
     ]
     found += [
@@ -203,7 +203,7 @@ def _cases() -> list[Case]:
             "compas-binned",
             space(3, labels="majority"),
             partial(tensor, metrics=("N01", "N10", "size")),
-            None,
+            5341804,
         ),
         Case(
             "rashomon-3%-axes",

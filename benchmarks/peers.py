@@ -253,7 +253,8 @@ def main() -> int:
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     disagree = False
-    path = results / f"peers-{datetime.date.today().isoformat()}.md"
+    part = "-part" if chosen.only else ""  # never in place of a full table
+    path = results / f"peers-{datetime.date.today().isoformat()}{part}.md"
     with path.open("w", encoding="utf-8") as file:
         for line in compare(chosen.only):
             print(line, flush=True)
