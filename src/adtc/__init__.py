@@ -14,11 +14,13 @@ if TYPE_CHECKING:
     from adtc.engine.query import Space
     from adtc.engine.scoring import score
     from adtc.errors import ADTCError
+    from adtc.profiles import Profile, profile
 
 __all__ = [
     "ADTCError",
     "Data",
     "Monitor",
+    "Profile",
     "Space",
     "__version__",
     "count",
@@ -29,6 +31,7 @@ __all__ = [
     "load_dataset",
     "model_tensor",
     "optimize",
+    "profile",
     "read",
     "score",
     "semirings",
@@ -43,6 +46,7 @@ _HOMES = {
     "adtc.engine.query": ("Space",),
     "adtc.engine.scoring": ("score",),
     "adtc.errors": ("ADTCError",),
+    "adtc.profiles": ("Profile", "profile"),
 }
 
 

@@ -119,7 +119,8 @@ def test_ratios(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["a / b + c", "a / b + a / c", "a / b * c", "abs(a)", "1 / (a / b)"]
+    "text",
+    ["a / b + c", "a / b + a / c", "a / b * c", "abs(a)", "1 / (a / b)", "a / 0", "a - 0 / 0"],
 )
 def test_not_a_ratio_of_affine_forms(text):
     assert ratio(parse_term(text)) is None

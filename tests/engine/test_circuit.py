@@ -17,6 +17,7 @@ from adtc.engine import circuit as circuits
 from adtc.engine import fast
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
+from adtc.engine.wide import counts_of, total_of
 from strategies import problems
 
 Literals = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -160,11 +161,11 @@ def test_every_tensor_holds_the_trees_within_its_budgets(drawn):
             continue
         level = circuit.levels[k]
         part = slice(int(level.starts[number]), int(level.stops[number]))
-        assert circuits.total_of(level.cells.values[part]) == below.expected(path, node), path
+        assert total_of(level.cells.values[part]) == below.expected(path, node), path
         keys = level.cells.keys[part].tolist()
         assert len(set(keys)) == len(keys)  # one cell per key
         assert (level.cells.costs[part] <= circuit.outside.budgets[node]).all()
-        assert all(circuits.counts_of(level.cells.values[part]))  # no empty cell
+        assert all(counts_of(level.cells.values[part]))  # no empty cell
         if circuit.ground.plan.budgets:
             first = level.cells.costs[part, 0].tolist()
             assert first == sorted(first)  # products stop early because of this
@@ -273,5 +274,5 @@ def test_keys_that_fill_their_word():
 def test_limbs_become_whole_numbers(numbers):
     limbs = [[n >> 64 * place & 2**64 - 1 for place in range(4)] for n in numbers]
     values = np.array(limbs, np.uint64).reshape(-1, 4)
-    assert circuits.counts_of(values) == numbers
-    assert circuits.total_of(values) == sum(numbers)
+    assert counts_of(values) == numbers
+    assert total_of(values) == sum(numbers)

@@ -13,11 +13,11 @@ import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Leaf, Split, Tree, depth, size
 from adtc.engine import fast
-from adtc.engine.circuit import counts_of
 from adtc.engine.query import ask
 from adtc.engine.scoring import score
 from adtc.engine.switches import Switches
 from adtc.engine.trace import trees_of_cell
+from adtc.engine.wide import counts_of
 from strategies import problems
 
 METRICS = ["size", "error", "N11", "dp"]

@@ -33,6 +33,9 @@ class Affine:
         return Affine(kept, self.constant * factor)
 
 
+ZERO = Affine({}, Fraction())
+
+
 def affine(term: Term) -> Affine | None:
     """Return the affine form of ``term``, or None if it has none.
 
@@ -57,6 +60,26 @@ def affine(term: Term) -> Affine | None:
             return None if a is None or b is None else _combine(op, a, b)
         case _:
             return None
+
+
+def as_term(form: Affine) -> Term:
+    """Write an affine form as a term: the inverse of `affine`.
+
+    Examples
+    --------
+    >>> str(as_term(Affine({"error": Fraction(-1, 2)}, Fraction(3))))
+    '-0.5 * error + 3'
+    """
+    terms: list[Term] = [
+        Name(name) if c == 1 else Arithmetic("*", Number(c), Name(name))
+        for name, c in form.coefficients.items()
+    ]
+    if form.constant or not terms:
+        terms.append(Number(form.constant))
+    total, *rest = terms
+    for term in rest:
+        total = Arithmetic("+", total, term)
+    return total
 
 
 def _combine(op: str, a: Affine, b: Affine) -> Affine | None:
@@ -100,7 +123,9 @@ def ratio(term: Term) -> tuple[Affine, Affine] | None:
             return None if over is None else (over[0].scaled(Fraction(-1)), over[1])
         case Arithmetic("/", left, right):
             top, bottom = affine(left), affine(right)
-            return None if top is None or bottom is None else (top, bottom)
+            if top is None or bottom is None or bottom == ZERO:  # p/0 is undefined for every tree
+                return None
+            return top, bottom
         case Arithmetic(op, left, right):
             a, b = ratio(left), ratio(right)
             return None if a is None or b is None else _combine_ratios(op, a, b)

@@ -339,23 +339,3 @@ def all_trees(depth: int, features: int, labels: int) -> int:
     if depth == 0 or features == 0:
         return labels
     return labels + features * all_trees(depth - 1, features - 1, labels) ** 2
-
-
-def counts_of(values: Array) -> list[int]:
-    """Return numbers of several limbs as Python integers."""
-    columns = [values[:, limb].tolist() for limb in range(values.shape[1])]
-    return [
-        sum(limb << (64 * place) for place, limb in enumerate(limbs))
-        for limbs in zip(*columns, strict=True)
-    ]
-
-
-def total_of(values: Array) -> int:
-    """Sum numbers of several limbs exactly."""
-    total = 0
-    for place in range(values.shape[1]):
-        limbs = values[:, place]
-        low = int((limbs & np.uint64(0xFFFFFFFF)).sum(dtype=np.uint64))
-        high = int((limbs >> np.uint64(32)).sum(dtype=np.uint64))
-        total += (low + (high << 32)) << (64 * place)
-    return total

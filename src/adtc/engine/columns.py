@@ -6,7 +6,7 @@ undefined. Columns are int64 while the largest possible result fits, Python inte
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -104,6 +104,31 @@ def fractions(value: Ratios) -> list[Fraction | None]:
     """Return a column as exact fractions, None where undefined."""
     pairs = zip(value.top.tolist(), value.bottom.tolist(), strict=True)
     return [Fraction(top, bottom) if bottom else None for top, bottom in pairs]
+
+
+def from_columns(columns: Mapping[str, Column], rows: int) -> Lookup:
+    """Make the lookup of affine forms over named columns of whole numbers."""
+
+    def value(form: Affine) -> Ratios:
+        chosen = [columns[name] for name in form.coefficients]
+        return combine(tuple(form.coefficients.values()), form.constant, chosen, rows)
+
+    return value
+
+
+def reduced(value: Ratios) -> Ratios:
+    """Cancel common factors, so that equal values look equal; undefined becomes 0/0."""
+    bottom = value.bottom
+    top = np.where(bottom == 0, 0, value.top)
+    divisor = np.gcd(top, bottom)
+    divisor = np.where(divisor == 0, 1, divisor)
+    return Ratios(top // divisor, bottom // divisor)
+
+
+def less(a: Ratios, b: Ratios) -> Truths:
+    """Tell row by row whether a < b, by cross-multiplication; both must be defined."""
+    found: Truths = (_product(a.top, b.bottom) < _product(b.top, a.bottom)).astype(bool)
+    return found
 
 
 def least_at(value: Ratios, sign: int) -> int | None:

@@ -8,16 +8,18 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.affine import affine
+from adtc.algebra.formula import Term
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
 from adtc.engine import circuit as circuits
-from adtc.engine.columns import evaluate, fractions, least_at, satisfied
+from adtc.engine.columns import Column, evaluate, fractions, least_at, satisfied
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.engine.trace import trees_of_cell
+from adtc.engine.wide import counts_of, total_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,25 @@ class Result:
     @property
     def total(self) -> int:
         """Count all good trees."""
-        return circuits.total_of(self.values)
+        return total_of(self.values)
 
     def tensor(self) -> dict[tuple[Any, ...], int]:
         """Return the number of good trees by the values of the requested metrics."""
         lookup = self.plan.lookup(self.keys)
         columns = [fractions(evaluate(term, lookup)) for _, term in self.plan.question.metrics]
         tensor: dict[tuple[Any, ...], int] = {}
-        for at, count in enumerate(circuits.counts_of(self.values)):
+        for at, count in enumerate(counts_of(self.values)):
             index = tuple(_plain(column[at]) for column in columns)
             tensor[index] = tensor.get(index, 0) + count
         return tensor
+
+    def axes(self) -> dict[str, Column]:
+        """Return the values of the axes, cell by cell."""
+        return dict(zip(self.plan.axis_names, self.plan.digits(self.keys), strict=True))
+
+    def terms(self) -> dict[str, Term]:
+        """Return the requested metrics as terms over the axes."""
+        return {name: self.plan.over_axes(term) for name, term in self.plan.question.metrics}
 
     def tree(self, at: int) -> Tree:
         """Return the first tree of a cell."""

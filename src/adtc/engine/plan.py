@@ -14,8 +14,19 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from adtc.algebra.affine import Affine, convex, parts, ratio
-from adtc.algebra.formula import And, Arithmetic, Comparison, Formula, Not, Or, Term, Truth
+from adtc.algebra.affine import Affine, affine, as_term, convex, parts, ratio
+from adtc.algebra.formula import (
+    And,
+    Arithmetic,
+    Call,
+    Comparison,
+    Formula,
+    Negate,
+    Not,
+    Or,
+    Term,
+    Truth,
+)
 from adtc.algebra.metrics import SIZE, Functional, Primitive, RowGroup
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
 from adtc.engine.query import Question
@@ -111,6 +122,27 @@ class Plan:
             return combine(coefficients, constant, columns, len(keys))
 
         return value
+
+    @property
+    def axis_names(self) -> list[str]:
+        """Name the axes for terms over them; they are no metrics of their own."""
+        return [f"k{i}" for i in range(len(self.axes))]
+
+    def over_axes(self, term: Term) -> Term:
+        """Write a term of the question in terms of the axes' values."""
+        form = affine(term)
+        if form is not None:
+            coefficients, constant = self.reader.over(form, self.basis)
+            combined = zip(self.axis_names, coefficients, strict=True)
+            return as_term(Affine({name: c for name, c in combined if c}, constant))
+        match term:
+            case Negate(inner):
+                return Negate(self.over_axes(inner))
+            case Arithmetic(op, left, right):
+                return Arithmetic(op, self.over_axes(left), self.over_axes(right))
+            case Call(function, arguments):
+                return Call(function, tuple(map(self.over_axes, arguments)))
+        raise TypeError(f"not a term: {term!r}")
 
 
 def make_plan(question: Question, *, push: bool = True, objective: Affine | None = None) -> Plan:

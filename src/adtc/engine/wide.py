@@ -1,0 +1,74 @@
+"""Numbers of several 64-bit limbs, lowest first: read them, add them up, exactly."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Limbs = npt.NDArray[np.uint64]  # [number, limb]
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+
+
+def counts_of(values: Limbs) -> list[int]:
+    """Return numbers of several limbs as Python integers.
+
+    Examples
+    --------
+    >>> counts_of(np.array([[5, 1]], np.uint64))
+    [18446744073709551621]
+    """
+    columns = [values[:, limb].tolist() for limb in range(values.shape[1])]
+    return [
+        sum(limb << (64 * place) for place, limb in enumerate(limbs))
+        for limbs in zip(*columns, strict=True)
+    ]
+
+
+def limbs_of(counts: list[int]) -> Limbs:
+    """Write Python integers as limbs, as few as hold the largest.
+
+    Examples
+    --------
+    >>> limbs_of([2**64 + 5, 7]).tolist()
+    [[5, 1], [7, 0]]
+    """
+    width = max(1, -(-max(counts, default=0).bit_length() // 64))
+    mask = 2**64 - 1
+    rows = [[count >> (64 * place) & mask for place in range(width)] for count in counts]
+    return np.array(rows, np.uint64).reshape(len(counts), width)
+
+
+def total_of(values: Limbs) -> int:
+    """Sum numbers of several limbs exactly."""
+    halves = (half.sum(dtype=np.uint64) for half in _halves(values))
+    return sum(int(half) << (32 * place) for place, half in enumerate(halves))
+
+
+def sums_of(values: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[int]:
+    """Sum the numbers of each group 0 … n − 1 exactly; group −1 is left out.
+
+    Examples
+    --------
+    >>> sums_of(np.array([[1], [2], [4]], np.uint64), np.array([1, 0, 1]), 3)
+    [2, 5, 0]
+    """
+    order = np.argsort(groups, kind="stable")
+    order = order[np.searchsorted(groups[order], 0) :]
+    bounds = np.searchsorted(groups[order], np.arange(n + 1))
+    filled = np.flatnonzero(bounds[1:] > bounds[:-1])
+    sums: npt.NDArray[Any] = np.zeros(n, object)
+    if len(filled):
+        for place, half in enumerate(_halves(values)):
+            part = np.add.reduceat(half[order], bounds[filled])
+            sums[filled] += part.astype(object) << (32 * place)
+    return [int(total) for total in sums]
+
+
+def _halves(values: Limbs) -> list[Limbs]:
+    """Cut the limbs into halves: sums of fewer than 2^32 of them never wrap."""
+    return [
+        half
+        for place in range(values.shape[1])
+        for half in (values[:, place] & _LOW, values[:, place] >> _HALF)
+    ]

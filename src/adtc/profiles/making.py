@@ -1,0 +1,80 @@
+"""Make a profile: one run of an engine, kept with its circuit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from adtc.algebra.formula import Formula
+from adtc.algebra.semirings import COUNT
+from adtc.data import Data
+from adtc.engine.answers import Engine, good_cells, run_fast, takes_fast
+from adtc.engine.monitor import Monitor
+from adtc.engine.query import Definitions, Space, ask
+from adtc.engine.record import recording
+from adtc.engine.switches import Switches
+from adtc.engine.wide import limbs_of
+from adtc.errors import QueryError
+from adtc.profiles.profile import Profile, Source
+
+_ALL_ON = Switches()
+
+
+def profile(
+    data: Data,
+    space: Space,
+    metrics: Sequence[str] = ("size", "acc"),
+    *,
+    where: str | Formula | None = None,
+    define: Definitions | None = None,
+    engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
+) -> Profile:
+    """Count the good trees of a space by several metrics at once.
+
+    Parameters
+    ----------
+    metrics
+        Names of metrics, or terms over them: the columns of the profile.
+    where
+        The constraint φ; None admits every tree.
+    define
+        The user's own metrics: a `Primitive`, or the text of a term over other metrics.
+    engine, switches, monitor
+        As in `count`.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    >>> found = adtc.profile(data, adtc.Space(max_depth=1), ["size", "error"])
+    >>> found.count, found.where("error <= 1").count
+    (6, 3)
+    """
+    if isinstance(metrics, str) or not metrics:
+        raise QueryError(
+            f"metrics is {metrics!r}, expected a list of one or more metrics such as "
+            f"['size', 'acc']."
+        )
+    asked = {
+        "ask": "profile",
+        "metrics": list(metrics),
+        "where": None if where is None else str(where),
+    }
+    with recording(data, space, engine, asked) as record:
+        question = ask(
+            data, space, semiring=COUNT, metrics=tuple(metrics), where=where, define=define
+        )
+        if takes_fast(engine, question):
+            result = run_fast(question, data, switches, monitor, record)
+            order = np.argsort(result.keys, kind="stable")
+            axes = {name: column[order] for name, column in result.axes().items()}
+            source = Source(data, space, result.circuit)
+            return Profile(
+                axes, result.values[order], result.terms(), record, result.keys[order], source
+            )
+        cells = sorted(good_cells(question, data, record).items())
+        names = [axis.name for axis in question.axes]
+        indices = np.array([index for index, _ in cells], np.int64).reshape(-1, len(names))
+        columns = {name: indices[:, i] for i, name in enumerate(names)}
+        return Profile(columns, limbs_of([n for _, n in cells]), dict(question.metrics), record)

@@ -1,0 +1,81 @@
+"""The distinct values of a metric over the cells of a profile, in exact order."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.engine.columns import Ratios, fractions, less, reduced
+
+Value = Fraction | int | None  # None: undefined
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Which value each cell has.
+
+    Parameters
+    ----------
+    distinct
+        The values that occur, ascending; None (undefined) comes last.
+    codes
+        Per cell a position in ``distinct``.
+    """
+
+    distinct: tuple[Value, ...]
+    codes: npt.NDArray[np.int64]
+
+
+def distinct_values(column: Ratios) -> Values:
+    """Find the distinct values of a column and sort them exactly.
+
+    Examples
+    --------
+    >>> found = distinct_values(Ratios(np.array([2, 1, 3, 0]), np.array([4, 1, 6, 0])))
+    >>> found.distinct, found.codes.tolist()
+    ((Fraction(1, 2), 1, None), [0, 1, 0, 2])
+    """
+    lowest = reduced(column)
+    pairs, codes = _unique_pairs(lowest.top, lowest.bottom)
+    order = _ascending(pairs)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    values = fractions(Ratios(pairs.top[order], pairs.bottom[order]))
+    return Values(tuple(map(_plain, values)), place[codes])
+
+
+def _ascending(pairs: Ratios) -> npt.NDArray[np.int64]:
+    """Sort by value, undefined last: floats propose an order, whole numbers confirm it."""
+    undefined = (pairs.bottom == 0).astype(bool)
+    near = pairs.top.astype(np.float64) / np.where(undefined, 1, pairs.bottom).astype(np.float64)
+    order = np.lexsort((near, undefined))
+    sorted_pairs = Ratios(pairs.top[order], pairs.bottom[order])
+    left = Ratios(sorted_pairs.top[:-1], sorted_pairs.bottom[:-1])
+    right = Ratios(sorted_pairs.top[1:], sorted_pairs.bottom[1:])
+    if bool(np.all(less(left, right) | undefined[order][1:])):
+        return order
+    values = fractions(pairs)
+    exact = sorted(range(len(values)), key=lambda i: _key(values[i]))
+    return np.array(exact, np.int64)
+
+
+def _unique_pairs(
+    top: npt.NDArray[Any], bottom: npt.NDArray[Any]
+) -> tuple[Ratios, npt.NDArray[np.int64]]:
+    """Find the distinct pairs, by the codes of their two parts."""
+    tops, top_codes = np.unique(top, return_inverse=True)
+    bottoms, bottom_codes = np.unique(bottom, return_inverse=True)
+    joint = top_codes.astype(np.int64) * len(bottoms) + bottom_codes
+    found, codes = np.unique(joint, return_inverse=True)
+    width = max(1, len(bottoms))
+    return Ratios(tops[found // width], bottoms[found % width]), codes.astype(np.int64)
+
+
+def _key(value: Fraction | None) -> tuple[bool, Fraction]:
+    return (value is None, value or Fraction())
+
+
+def _plain(value: Fraction | None) -> Value:
+    return int(value) if value is not None and value.denominator == 1 else value
