@@ -32,7 +32,7 @@ ENGINES: list[dict[str, object]] = [
     {"engine": "auto", "switches": Switches(merge_features=False, merge_rows=True, combine=False)},
     {
         "engine": "auto",
-        "switches": Switches(pext=False, dense=False),
+        "switches": Switches(pext=False, dense=False, inclusion=False),
         "monitor": Monitor(threads=2),
     },
 ]

@@ -284,6 +284,19 @@ class Data:
         return int(self.weights.sum())
 
     @cached_property
+    def row_kinds(self) -> tuple[Codes, Rows]:
+        """The combinations of label, group and references that occur, and which one each row has.
+
+        Combinations come in lexicographic order, as rows of codes.
+        """
+        columns = [self.y, self.z, *(codes for _, codes in self.references)]
+        member = np.zeros(self.n_rows, np.int64)
+        for codes in columns:  # numbers stay small: each step counts only what occurs
+            joint = member * (int(codes.max(initial=0)) + 1) + codes
+            _, first, member = np.unique(joint, return_index=True, return_inverse=True)
+        return np.stack([codes[first] for codes in columns], axis=1), member.reshape(-1)
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 of all that decides a count, in hexadecimal."""
         digest = hashlib.sha256()

@@ -5,11 +5,12 @@ specification engine answers everything; the fast engine whatever adds up over l
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from adtc.algebra import trees
+from adtc.algebra.affine import Affine, affine, as_term, ratio
 from adtc.algebra.formula import Formula, holds, value
 from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
@@ -18,6 +19,7 @@ from adtc.engine import emt
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, Status, log10, recording
+from adtc.engine.scoring import plain, score_form
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
@@ -175,7 +177,9 @@ def optimize(
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
         if takes_fast(engine, question):
-            best = run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
+            best = _best_fast(
+                question, data, sign, switches=switches, monitor=monitor, record=record
+            )
         else:
             question = ask(
                 data, space, semiring=witness(), metrics=[objective], where=where, define=define
@@ -325,6 +329,48 @@ def run_fast(
     return result
 
 
+def _best_fast(
+    question: Question,
+    data: Data,
+    sign: int,
+    *,
+    switches: Switches,
+    monitor: Monitor | None,
+    record: RunRecord,
+) -> tuple[Fraction | int, trees.Tree] | None:
+    """Find the best value of the first metric in the cheapest way that can."""
+    from adtc.engine import search
+    from adtc.engine.plan import make_plan
+
+    watch = monitor or Monitor()
+    term = question.metrics[0][1]
+
+    def least(objective: Affine) -> tuple[Fraction | int, trees.Tree] | None:
+        record.details["searches"] = record.details.get("searches", 0) + 1
+        if search.free(question):
+            found = search.least_of_all(question, data, objective, switches, watch)
+            if found is not None:
+                record.engine, record.num_cells = "fast", 1
+                return found
+        asked = replace(question, metrics=(("objective", as_term(objective)),))
+        return run_fast(asked, data, switches, watch, record, sign=1).best(1)
+
+    if (form := affine(term)) is not None and form.coefficients:
+        best = least(form.scaled(Fraction(sign)))
+        return None if best is None else (plain(sign * best[0]), best[1])
+    over = ratio(term)
+    defined = make_plan(question, push=False).reader.never_negative
+    if over is not None and over[1].coefficients and defined(over[1]):
+        best = search.largest_ratio(
+            over[0].scaled(Fraction(-sign)),
+            over[1],
+            least,
+            lambda tree, form: score_form(tree, data, question, form),
+        )
+        return None if best is None else (plain(-sign * best[0]), best[1])
+    return run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
+
+
 def good_cells(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
     """Run the specification engine and keep the cells of φ-good trees."""
     scan = Scan()
@@ -368,8 +414,7 @@ def _total(question: Question, tensor: Tensor[Any]) -> Any:
 def _scores(question: Question, index: Sequence[float]) -> tuple[Any, ...]:
     """Evaluate the requested metrics on an index; whole numbers come as integers."""
     environment = question.environment(index)
-    scores = (value(term, environment) for _, term in question.metrics)
-    return tuple(int(s) if s is not None and s.denominator == 1 else s for s in scores)
+    return tuple(plain(value(term, environment)) for _, term in question.metrics)
 
 
 def _text(where: Where) -> str | None:

@@ -6,20 +6,22 @@ live paths, and below them only cells within budget, can be part of a good tree.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.executors import run_jobs
-from adtc.engine.kernels import inside, paths
+from adtc.engine.kernels import inclusion, inside, paths
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Form
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
+_TWO = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,41 +70,110 @@ def inside_pass(
     """Compute the least value of every form on every path."""
     n = table.words.shape[0]
     sizes = path_counts(lattice, n)
-    cost_type = _cost_type(forms, table)
-    infinity = cost_type(2 ** (28 if cost_type is np.int32 else 60))
+    kind = cost_type(forms, table)
     monitor.reserve(
         "the table of subproblems",
         sum(sizes) * (len(table.totals) * table.pairs.itemsize + len(forms) * 12 + 1),
     )
     counts = np.zeros((sum(sizes), len(table.totals)), table.pairs.dtype)
-    least = np.full((len(forms), sum(sizes)), infinity, cost_type)
     # A form that only counts leaves needs no search: a single leaf is the least.
     searched = [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
-    costs = inside.Costs(
-        weights=_weights([forms[d] for d in searched], table, group_label, cost_type),
-        constants=np.array([forms[d].per_leaf for d in searched], cost_type),
-        group_label=group_label,
-        infinity=infinity,
+    costs = path_costs(
+        tuple(forms[d] for d in searched),
+        table,
+        group_label,
         minsup=minsup,
         majority=majority,
+        kind=kind,
     )
-    found = np.full((len(searched), sum(sizes)), infinity, cost_type)
+    found = np.full((len(searched), sum(sizes)), costs.infinity, kind)
     if lattice.levels == 0:
         inside.close_root(table, lattice, costs, counts, found)
     else:
         counts[0] = table.totals
-
-        def job(first: int) -> None:
-            inside.walk(first, table, lattice, costs, switches.pext, counts, found)
-
-        run_jobs(job, range(n), "least costs", monitor)
+        Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
         for level in range(lattice.levels - 1, -1, -1):
             paths.ascend(level, 0, math.comb(n, level), n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
+    least = np.full((len(forms), sum(sizes)), costs.infinity, kind)
     for d, form in enumerate(forms):
-        least[d] = np.where(exists, form.per_leaf, infinity)
+        least[d] = np.where(exists, form.per_leaf, costs.infinity)
     least[searched] = found
-    return Inside(counts, least, int(infinity), exists)
+    return Inside(counts, least, int(costs.infinity), exists)
+
+
+def path_costs(
+    forms: tuple[Form, ...],
+    table: inside.Table,
+    group_label: Array,
+    *,
+    minsup: int,
+    majority: bool,
+    kind: Any = None,
+) -> inside.Costs:
+    """Give the forms to kernels: as numbers of a type that holds every possible cost."""
+    kind = kind or cost_type(forms, table)
+    return inside.Costs(
+        weights=_weights(forms, table, group_label, kind),
+        constants=np.array([form.per_leaf for form in forms], kind),
+        group_label=group_label,
+        infinity=kind(2 ** (28 if kind is np.int32 else 60)),
+        minsup=minsup,
+        majority=majority,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Walker:
+    """Visits paths in the way that counts the fewest pairs."""
+
+    table: inside.Table
+    lattice: inside.Lattice
+    costs: inside.Costs
+    switches: Switches
+    monitor: Monitor
+    _roots: list[inclusion.Prefix] = field(default_factory=list)
+
+    def visit(self, features: range, counts: Array, least: Array) -> None:
+        """Fill in counts and, at the last level, least costs of the paths that start with these."""
+        pext = self.switches.pext
+        if self._shares_counts and self.lattice.levels == _TWO:
+            root = self._root(pext)
+
+            def job(first: int) -> None:
+                inclusion.pairs_root(
+                    first, self.table, self.lattice, self.costs, pext, root, counts, least
+                )
+
+        else:
+            shares = self._shares_counts and self.lattice.levels > _TWO
+            walk: Callable[..., None] = inclusion.walk_pairs if shares else inside.walk
+
+            def job(first: int) -> None:
+                walk(first, self.table, self.lattice, self.costs, pext, counts, least)
+
+        run_jobs(job, features, "least costs", self.monitor)
+
+    @property
+    def _shares_counts(self) -> bool:
+        """Tell whether two labels are free, with room for a matrix per feature and thread."""
+        functionals, labels, _ = self.costs.weights.shape
+        n, word = len(self.table.words), self.costs.weights.itemsize
+        room = n**3 * (functionals + 1) * word * self.monitor.threads
+        binary = labels == _TWO and not self.costs.majority
+        return self.switches.inclusion and binary and room < self.monitor.memory // 4
+
+    def _root(self, pext: bool) -> inclusion.Prefix:
+        """Count the pairs among the rows of every feature, once."""
+        if not self._roots:
+            root = inclusion.open_root(self.table, self.costs)
+
+            def job(first: int) -> None:
+                inclusion.count_root(first, self.table, self.costs, root, pext)
+
+            run_jobs(job, range(len(self.table.words)), "pair counts", self.monitor)
+            self._roots.append(root)
+        return self._roots[0]
 
 
 def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array) -> Outside:
@@ -122,7 +193,7 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
     return Outside(budgets, live, tuple(found))
 
 
-def _cost_type(forms: tuple[Form, ...], table: inside.Table) -> Any:
+def cost_type(forms: tuple[Form, ...], table: inside.Table) -> Any:
     """Choose int32 where every possible cost provably fits, with room for sums of four."""
     totals = [int(n) for n in table.totals]
     leaves = sum(totals) + 1
@@ -135,7 +206,7 @@ def _cost_type(forms: tuple[Form, ...], table: inside.Table) -> Any:
     raise OverflowError("a cost exceeds 57 bits")
 
 
-def _weights(forms: list[Form], table: inside.Table, group_label: Array, dtype: Any) -> Array:
+def _weights(forms: tuple[Form, ...], table: inside.Table, group_label: Array, dtype: Any) -> Array:
     labels = int(group_label.max(initial=0)) + 1 if not forms else len(forms[0].weights)
     shape = (len(forms), labels, len(table.totals))
     return np.array([form.weights for form in forms], dtype).reshape(shape)

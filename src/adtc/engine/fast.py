@@ -17,8 +17,9 @@ from adtc.engine.columns import Column, evaluate, fractions, least_at, satisfied
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Plan, make_plan
 from adtc.engine.query import Question
+from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
-from adtc.engine.trace import trees_of_cell
+from adtc.engine.walk import Walk
 from adtc.engine.wide import counts_of, total_of
 
 
@@ -42,7 +43,7 @@ class Result:
         columns = [fractions(evaluate(term, lookup)) for _, term in self.plan.question.metrics]
         tensor: dict[tuple[Any, ...], int] = {}
         for at, count in enumerate(counts_of(self.values)):
-            index = tuple(_plain(column[at]) for column in columns)
+            index = tuple(plain(column[at]) for column in columns)
             tensor[index] = tensor.get(index, 0) + count
         return tensor
 
@@ -56,7 +57,7 @@ class Result:
 
     def tree(self, at: int) -> Tree:
         """Return the first tree of a cell."""
-        return next(trees_of_cell(self.circuit, int(self.keys[at])))
+        return Walk(self.circuit).unrank(int(self.keys[at]), 0)
 
     def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
         """Return the least (sign 1) or largest (−1) value of the first metric, and a tree with it.
@@ -68,11 +69,7 @@ class Result:
         if at is None:
             return None
         (score,) = fractions(evaluate(term, self.plan.lookup(self.keys[at : at + 1])))
-        return _plain(score), self.tree(at)
-
-
-def _plain(value: Any) -> Any:
-    return int(value) if value is not None and value.denominator == 1 else value
+        return plain(score), self.tree(at)
 
 
 def run(

@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.data import Data
+from adtc.data.bits import pack, unpack
 from adtc.engine.kernels import bits, inside
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
-Words = npt.NDArray[np.uint64]
 _MOST_PATHS = 2**40
+Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Feature
 
     Merging needs ``minsup`` of at least 1: splitting twice on twins must leave an empty child.
     """
-    dense = np.ascontiguousarray(data.dense().T)
-    ones = dense.astype(np.int64) @ data.weights if data.n_rows < 2**20 else _weighted(dense, data)
+    dense = unpack(data.bits, data.n_rows)
+    ones = _ones(dense, data)
     total = data.total
     found: dict[bytes, int] = {}
     columns: list[npt.NDArray[np.uint8]] = []
@@ -78,9 +79,12 @@ def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Feature
     return Features(stacked, tuple(map(tuple, twins)))
 
 
-def _weighted(dense: npt.NDArray[np.uint8], data: Data) -> npt.NDArray[np.int64]:
-    """Sum the weights under each feature without widening the whole matrix."""
-    return np.array([data.weights[column.astype(bool)].sum() for column in dense], np.int64)
+def _ones(dense: npt.NDArray[np.uint8], data: Data) -> list[int]:
+    """Sum the weights under each feature."""
+    if (data.weights == 1).all():
+        counts: list[int] = np.bitwise_count(data.bits).sum(axis=1, dtype=np.int64).tolist()
+        return counts
+    return [int(data.weights[column.astype(bool)].sum()) for column in dense]
 
 
 def bit_planes(
@@ -94,7 +98,7 @@ def bit_planes(
         for b in range(width)
     ]
     planes = [plane for plane in planes if len(plane[2])]
-    packed = [_pack(features.columns[:, rows]) for _, _, rows in planes]
+    packed = [pack(features.columns[:, rows]) for _, _, rows in planes]
     words = np.ascontiguousarray(np.concatenate(packed, axis=1))
     offsets = np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64)
     totals = np.array([int(data.weights[groups == g].sum()) for g in range(n)], np.int64)
@@ -115,14 +119,6 @@ def bit_planes(
     )
 
 
-def _pack(columns: npt.NDArray[np.uint8]) -> Words:
-    """Pack 0/1 columns into words, one row of words per feature."""
-    count, rows = columns.shape
-    packed = np.zeros((count, (rows + 63) // 64 * 8), np.uint8)
-    packed[:, : (rows + 7) // 8] = np.packbits(columns, axis=1, bitorder="little")
-    return packed.view(np.uint64)
-
-
 def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
     """Lay out the numbers of all paths down to two levels above the leaves."""
     levels = min(max(0, max_depth - 2), n)
@@ -140,6 +136,37 @@ def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
         levels=levels,
         rest=min(2, max_depth - levels),
     )
+
+
+def path_number(lattice: inside.Lattice, path: Path) -> int:
+    """Compute the number of a path, given as ascending literals."""
+    rank = sum(int(lattice.binomial[f, i + 1]) for i, (f, _) in enumerate(path))
+    signs = sum(negative << i for i, (_, negative) in enumerate(path))
+    return int(lattice.base[len(path)]) + (rank << len(path)) + signs
+
+
+def pairs_below(table: inside.Table, path: Path) -> npt.NDArray[np.int64]:
+    """Count the rows of a path by group for all pairs of features: symmetric [group, i, j]."""
+    mask = np.full(table.words.shape[1], 2**64 - 1, np.uint64)
+    for f, negative in path:
+        mask &= ~table.words[f] if negative else table.words[f]
+    pairs = np.zeros_like(table.pairs)
+    bits.count_pairs(
+        table.words & mask,
+        len(table.words),
+        table.offsets,
+        table.plane_group,
+        table.plane_shift,
+        pairs,
+    )
+    return symmetric(pairs).astype(np.int64)
+
+
+def symmetric(pairs: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Mirror the upper triangle of pair counts."""
+    upper = np.triu(pairs)
+    both: npt.NDArray[Any] = upper + np.triu(upper, 1).transpose(0, 2, 1)
+    return both
 
 
 def path_counts(lattice: Any, n: int) -> list[int]:

@@ -250,7 +250,7 @@ class Reader:
 
     def form(self, affine: Affine, name: str | None = None) -> Form:
         """Scale an affine form to whole numbers without common factor; its constant is dropped."""
-        return self._reduced(affine, name)[0]
+        return self.reduced(affine, name)[0]
 
     def primitive(self, primitive: Primitive) -> Form:
         """Return a primitive metric as a form of its own."""
@@ -279,22 +279,23 @@ class Reader:
         """Bound a term that must be at most (or below) zero."""
         over = ratio(term)
         if over is not None and over[1].coefficients:
-            if self._never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
+            if self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
                 yield from self._bound(over[0], strict=strict)
             return
         for form in convex(term) or ():
             yield from self._bound(form, strict=strict)
 
     def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
-        form, scale, constant = self._reduced(affine, None)
+        form, scale, constant = self.reduced(affine)
         if scale == 0:
             return
         limit = -constant / scale  # form · scale + constant ≤ 0
         largest = math.floor(limit)
         yield form, largest - 1 if strict and largest == limit else largest
 
-    def _never_negative(self, affine: Affine) -> bool:
-        form, scale, constant = self._reduced(affine, None)
+    def never_negative(self, affine: Affine) -> bool:
+        """Tell whether a form cannot be negative, whatever the tree."""
+        form, scale, constant = self.reduced(affine)
         low, _ = form.range(self.totals, 1)
         return scale * low + constant >= 0 and form.per_leaf >= 0
 
@@ -314,7 +315,7 @@ class Reader:
         assert functional is not None  # `supported` has checked it
         return functional
 
-    def _reduced(self, affine: Affine, name: str | None) -> tuple[Form, Fraction, Fraction]:
+    def reduced(self, affine: Affine, name: str | None = None) -> tuple[Form, Fraction, Fraction]:
         """Return (form, scale, constant) with the affine form = scale · form + constant.
 
         What label 0 would contribute is the same for every tree and goes into the constant.
@@ -336,7 +337,7 @@ class Reader:
 
     def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
         """Write an affine form as an exact combination of the basis, plus a constant."""
-        form, scale, constant = self._reduced(affine, None)
+        form, scale, constant = self.reduced(affine)
         solution = _solve([b.vector() for b in basis], form.vector())
         assert solution is not None, f"{form.name} is not determined by the axes"
         return tuple(c * scale for c in solution), constant

@@ -140,10 +140,9 @@ def _bit_set(flags: np.ndarray[Any, Any]) -> int:
 
 def row_groups(data: Data) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
     """Return the row groups that occur, in order, and the group of each row."""
-    columns = [data.y, data.z, *(codes for _, codes in data.references)]
-    distinct, member = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+    distinct, member = data.row_kinds
     keys = [RowGroup(int(y), int(z), tuple(map(int, rest))) for y, z, *rest in distinct]
-    return keys, member.reshape(-1)
+    return keys, member
 
 
 def schema_of(data: Data) -> Schema:

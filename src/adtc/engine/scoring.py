@@ -6,15 +6,17 @@ more than one tree, and nothing is shared with the engines that count.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
+from adtc.algebra.affine import Affine
 from adtc.algebra.formula import value
 from adtc.algebra.metrics import LeafRows, Primitive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree, leaf_of, paths
 from adtc.data import Data
-from adtc.engine.query import Definitions, Space, ask, row_groups
+from adtc.engine.query import Definitions, Question, Space, ask, row_groups
 
 
 def score(
@@ -46,7 +48,15 @@ def score(
     leaves = _leaves(tree, data)
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
-    return {text: _plain(score) for text, score in scores}
+    return {text: plain(score) for text, score in scores}
+
+
+def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Fraction:
+    """Compute one affine form over a question's axes for one tree exactly."""
+    leaves = _leaves(tree, data)
+    axes = {axis.name: axis for axis in question.axes}
+    terms = (c * _measure(axes[name], leaves) for name, c in form.coefficients.items())
+    return sum(terms, form.constant)
 
 
 def _leaves(tree: Tree, data: Data) -> list[tuple[int, LeafRows]]:
@@ -72,5 +82,6 @@ def _measure(axis: Primitive, leaves: Sequence[tuple[int, LeafRows]]) -> int:
     return total
 
 
-def _plain(score: Fraction | None) -> Fraction | int | None:
+def plain(score: Any) -> Any:
+    """Return a whole number as an integer, anything else as it is."""
     return int(score) if score is not None and score.denominator == 1 else score

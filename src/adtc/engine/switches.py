@@ -19,6 +19,8 @@ class Switches:
         Let one feature stand for its twins and complements.
     merge_rows
         Put equal rows together with a weight.
+    inclusion
+        Count pairs only where the last two literals hold; the other signs follow from that.
     pext
         Compress rows with the processor's bit-extract instruction where there is one.
     """
@@ -28,4 +30,5 @@ class Switches:
     dense: bool = True
     merge_features: bool = True
     merge_rows: bool = False
+    inclusion: bool = True
     pext: bool = True

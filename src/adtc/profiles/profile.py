@@ -8,20 +8,34 @@ metrics, and nothing here runs over the data again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeVar
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Formula, Number, Term, names, parse, parse_term, substitute
 from adtc.data import Data
-from adtc.engine.circuit import Circuit
 from adtc.engine.columns import Column, Ratios, evaluate, from_columns, satisfied
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
 from adtc.profiles.values import Values, distinct_values
+
+if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved profile needs none
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from adtc.algebra.trees import Tree
+    from adtc.engine.circuit import Circuit
+    from adtc.profiles.crosstab import Crosstab
+    from adtc.profiles.curves import Marginal, Moments, PenaltyCurve, ToleranceCurve
+    from adtc.profiles.difference import Difference
+    from adtc.profiles.numbered import DrawnTree
+    from adtc.profiles.pareto import Front
 
 X = TypeVar("X", Formula, Term)
 
@@ -32,7 +46,7 @@ class Source:
 
     data: Data
     space: Space
-    circuit: Circuit
+    circuit: "Circuit"
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +160,139 @@ class Profile:
                 f"or save it with circuit=True (--circuit) before loading it."
             )
         return self.source
+
+    def save(self, path: str | PathLike[str], *, circuit: bool = False) -> Path:
+        """Write the profile to one file: see `adtc.profiles.store.save_profile`."""
+        from adtc.profiles.store import save_profile
+
+        return save_profile(self, path, circuit)
+
+    def crosstab(self, x: str, y: str, **options: Any) -> "Crosstab":
+        """Count the trees by two metrics: see `adtc.profiles.crosstab.crosstab`."""
+        from adtc.profiles.crosstab import crosstab
+
+        return crosstab(self, x, y, **options)
+
+    def pareto(self, **criteria: Any) -> "Front":
+        """Find the trees that no other one beats: see `adtc.profiles.pareto.pareto`."""
+        from adtc.profiles.pareto import pareto
+
+        return pareto(self, **criteria)
+
+    def draw(self, n: int = 1, **options: Any) -> "list[DrawnTree]":
+        """Draw trees uniformly: see `adtc.profiles.drawing.draw`."""
+        from adtc.profiles.drawing import draw
+
+        return draw(self, n, **options)
+
+    def tree(self, rank: int) -> "DrawnTree":
+        """Return the tree with a rank: see `adtc.profiles.drawing.tree`."""
+        from adtc.profiles.drawing import tree
+
+        return tree(self, rank)
+
+    def rank(self, tree: "Tree | DrawnTree") -> int:
+        """Return the rank of a tree: see `adtc.profiles.drawing.rank`."""
+        from adtc.profiles.drawing import rank
+
+        return rank(self, tree)
+
+    def iterate(self, start: int = 0, stop: int | None = None) -> "Iterator[DrawnTree]":
+        """Yield the trees in rank order: see `adtc.profiles.drawing.iterate`."""
+        from adtc.profiles.drawing import iterate
+
+        return iterate(self, start, stop)
+
+    def best(self, k: int = 1, **goal: Any) -> "list[DrawnTree]":
+        """Return the best trees by a metric: see `adtc.profiles.drawing.best`."""
+        from adtc.profiles.drawing import best
+
+        return best(self, k, **goal)
+
+    def spread(self, k: int, **options: Any) -> "list[DrawnTree]":
+        """Pick trees whose metrics lie far apart: see `adtc.profiles.drawing.spread`."""
+        from adtc.profiles.drawing import spread
+
+        return spread(self, k, **options)
+
+    def different(self, k: int, **options: Any) -> "list[DrawnTree]":
+        """Pick trees that predict differently: see `adtc.profiles.drawing.different`."""
+        from adtc.profiles.drawing import different
+
+        return different(self, k, **options)
+
+    def minus(self, other: "Profile", **options: Any) -> "Difference":
+        """Compare with another profile: see `adtc.profiles.difference.difference`."""
+        from adtc.profiles.difference import difference
+
+        return difference(self, other, **options)
+
+    def marginal(self, metric: str) -> "Marginal":
+        """Count the trees by one metric: see `adtc.profiles.curves.marginal`."""
+        from adtc.profiles.curves import marginal
+
+        return marginal(self, metric)
+
+    def moments(self, metric: str) -> "Moments":
+        """Compute mean and variance of a metric: see `adtc.profiles.curves.moments`."""
+        from adtc.profiles.curves import moments
+
+        return moments(self, metric)
+
+    def rollup(self, steps: Mapping[str, Any]) -> "Profile":
+        """Round metrics down and merge the cells that agree: see `adtc.profiles.curves.rollup`."""
+        from adtc.profiles.curves import rollup
+
+        return rollup(self, steps)
+
+    def tolerance_curve(self, objective: str = "error") -> "ToleranceCurve":
+        """Count the trees within every tolerance: see `adtc.profiles.curves.tolerance_curve`."""
+        from adtc.profiles.curves import tolerance_curve
+
+        return tolerance_curve(self, objective)
+
+    def penalty_curve(self, **names: str) -> "PenaltyCurve":
+        """Find the optimum for every penalty per leaf: see `adtc.profiles.curves.penalty_curve`."""
+        from adtc.profiles.curves import penalty_curve
+
+        return penalty_curve(self, **names)
+
+    @property
+    def table(self) -> "pa.Table":
+        """The profile as an Arrow table: see `adtc.profiles.tables.to_arrow`."""
+        from adtc.profiles.tables import to_arrow
+
+        return to_arrow(self)
+
+    def to_pandas(self) -> Any:
+        """Make a pandas frame: see `adtc.profiles.tables.to_pandas`."""
+        from adtc.profiles.tables import to_pandas
+
+        return to_pandas(self)
+
+    def to_polars(self) -> Any:
+        """Make a polars frame: see `adtc.profiles.tables.to_polars`."""
+        from adtc.profiles.tables import to_polars
+
+        return to_polars(self)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write the table as CSV: see `adtc.profiles.tables.to_csv`."""
+        from adtc.profiles.tables import to_csv
+
+        return to_csv(self, path)
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write the table as Parquet: see `adtc.profiles.tables.to_parquet`."""
+        from adtc.profiles.tables import to_parquet
+
+        return to_parquet(self, path)
+
+    def sql(self, query: str) -> "pa.Table":
+        """Ask a question in SQL: see `adtc.profiles.tables.sql`."""
+        from adtc.profiles.tables import sql
+
+        return sql(self, query)
 
     def _over_axes(self, x: X) -> X:
         unknown_names = sorted(names(x) - set(self.metrics) - {"N"})

@@ -188,6 +188,47 @@ def count_pairs(words, count, offsets, plane_group, plane_shift, pairs):
 
 
 @kernel
+def count_few_pairs(words, count, offsets, plane_group, plane_shift, columns, pairs):
+    """Do what `count_pairs` does where planes have few words: loops run over the partners.
+
+    ``columns`` is room for the words of all features side by side, ``[word, feature]``.
+    """
+    for w in range(offsets[len(plane_group)]):
+        for i in range(count):
+            columns[w, i] = words[i, w]
+    for g in range(pairs.shape[0]):
+        for i in range(count):
+            for j in range(i, count):
+                pairs[g, i, j] = 0
+    for p in range(len(plane_group)):
+        g, shift = plane_group[p], np.uint64(plane_shift[p])
+        for i in range(count):
+            out = pairs[g, i, i:count]
+            w = offsets[p]
+            while w + 2 <= offsets[p + 1]:
+                _add_two(columns[w, i:count], columns[w + 1, i:count], shift, out)
+                w += 2
+            if w < offsets[p + 1]:
+                _add_one(columns[w, i:count], shift, out)
+
+
+@kernel
+def _add_one(a, shift, out):
+    kind = out.dtype.type
+    x = a[0]
+    for j in range(len(a)):
+        out[j] += kind(popcount(x & a[j]) << shift)
+
+
+@kernel
+def _add_two(a, b, shift, out):
+    kind = out.dtype.type
+    x, y = a[0], b[0]
+    for j in range(len(a)):
+        out[j] += kind((popcount(x & a[j]) + popcount(y & b[j])) << shift)
+
+
+@kernel
 def _popcount_and(a, b):
     total = np.int64(0)
     for w in range(len(a)):

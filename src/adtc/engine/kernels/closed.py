@@ -12,6 +12,8 @@ import numpy as np
 
 from adtc.engine.kernels.jit import kernel
 
+LANES = 8  # loops over pairs run over whole vectors of this many
+
 
 @kernel
 def least_cost(
@@ -20,7 +22,6 @@ def least_cost(
 ):  # fmt: skip
     """Return the least cost over trees of depth at most ``rest`` (0, 1 or 2)."""
     labels = len(cost_all)
-    zero = infinity - infinity
     leaf = infinity
     if rows_all >= minsup:
         leaf = _leaf(cost_all, votes_all, labels, majority) + constant
@@ -40,19 +41,10 @@ def least_cost(
                     v[l] = votes_all[l] - votes1[l, i]
             best0[i] = _leaf(c, v, labels, majority) + constant
     if rest == 2:
-        if labels == 2 and not majority:
-            for i in range(features - 1):
-                _pairs_with(
-                    cost[0, i, :features], cost[1, i, :features], rows[i, :features],
-                    cost1[0, :features], cost1[1, :features], rows1[:features],
-                    cost_all[0], cost_all[1], rows_all, i, constant, minsup, infinity, zero,
-                    best1[:features], best0[:features],
-                )  # fmt: skip
-        else:
-            _all_pairs(
-                cost, cost1, cost_all, votes, votes1, votes_all, rows, rows1, rows_all,
-                features, constant, minsup, majority, infinity, best1, best0,
-            )  # fmt: skip
+        _all_pairs(
+            cost, cost1, cost_all, votes, votes1, votes_all, rows, rows1, rows_all,
+            features, constant, minsup, majority, infinity, best1, best0,
+        )  # fmt: skip
     best = leaf
     for i in range(features):
         best = min(best, best1[i] + best0[i])
@@ -73,29 +65,135 @@ def _leaf(cost, votes, labels, majority):
 
 
 @kernel
-def _pairs_with(
-    a_row, b_row, n_row, a1, b1, n1, a_all, b_all, n_all, i, constant, minsup, infinity, zero,
-    best1, best0,
+def least_binary(
+    C, totals, features, support, rest, weights, constant, minsup, infinity, rows1, cost1,
+    rows_of, cost_of, best1, best0,
 ):  # fmt: skip
-    """Update the best stumps with all splits on i and a later feature; two labels a and b."""
-    # One flat loop over one-dimensional slices of one type: the compiler vectorises it.
-    ai, bi, ni = a1[i], b1[i], n1[i]
-    here1, here0 = best1[i], best0[i]
-    for j in range(i + 1, len(a_row)):
-        a11, b11, n11 = a_row[j], b_row[j], n_row[j]
-        a10, b10, n10 = ai - a11, bi - b11, ni - n11
-        a01, b01, n01 = a1[j] - a11, b1[j] - b11, n1[j] - n11
-        a00, b00, n00 = a_all - ai - a01, b_all - bi - b01, n_all - ni - n01
-        q11 = (min(a11, b11) + constant) if n11 >= minsup else infinity
-        q10 = (min(a10, b10) + constant) if n10 >= minsup else infinity
-        q01 = (min(a01, b01) + constant) if n01 >= minsup else infinity
-        q00 = (min(a00, b00) + constant) if n00 >= minsup else infinity
-        here1 = min(here1, q11 + q10)
-        here0 = min(here0, q01 + q00)
-        best1[j] = min(best1[j], q11 + q01)
-        best0[j] = min(best0[j], q10 + q00)
-    best1[i] = here1
-    best0[i] = here0
+    """Do what `least_cost` does, for two labels of which label 0 costs nothing, on pair counts C.
+
+    ``weights[g]`` is what a row of group g costs under label 1; the last six arrays are room.
+    """
+    kind = rows1.dtype.type  # one type throughout: the compiler vectorises
+    zero, most, few = kind(0), kind(support), kind(minsup)
+    cost_all = zero
+    for g in range(len(totals)):
+        cost_all += weights[g] * kind(totals[g])
+    leaf = min(zero, cost_all) + constant if most >= few else infinity
+    if rest == 0 or most < few + few:
+        return leaf
+    for i in range(features):
+        n, cost = zero, zero
+        for g in range(len(totals)):
+            n += kind(C[g, i, i])
+            cost += weights[g] * kind(C[g, i, i])
+        rows1[i], cost1[i] = n, cost
+        splits = few <= n <= most - few
+        best1[i] = min(zero, cost) + constant if splits else infinity
+        best0[i] = min(zero, cost_all - cost) + constant if splits else infinity
+    if rest == 2:
+        padded = (features + LANES - 1) // LANES * LANES
+        for i in range(features, padded):
+            rows1[i], cost1[i] = zero, zero
+        for i in range(features - 1):
+            if few <= rows1[i] <= most - few:
+                start = (i + 1) // LANES * LANES
+                for g in range(len(totals)):
+                    _add_group(C[g, i], i + 1, features, weights[g], g == 0, rows_of, cost_of)
+                # lanes that are no pair: as if no row were in quadrant 11 or 00, whatever happens
+                _set(rows_of, start, i + 1, -infinity)
+                _set(cost_of, start, i + 1, zero)
+                _set(rows_of, features, padded, -infinity)
+                _set(cost_of, features, padded, zero)
+                best1[i], best0[i] = _pairs_with(
+                    cost_of[start:padded], rows_of[start:padded], cost1[start:padded],
+                    rows1[start:padded], cost1[i], rows1[i], cost_all - cost1[i], most - rows1[i],
+                    constant, few, infinity, best1[start:padded], best0[start:padded], best1[i],
+                    best0[i],
+                )  # fmt: skip
+    best = leaf
+    for i in range(features):
+        best = min(best, best1[i] + best0[i])
+    return best
+
+
+@kernel
+def _set(array, start, stop, value):
+    for j in range(start, stop):
+        array[j] = value
+
+
+@kernel
+def _add_group(source, start, stop, weight, first, rows_of, cost_of):
+    """Add one group's rows and their cost to a feature's pairs; the first group sets them."""
+    if first:
+        for j in range(start, stop):
+            rows_of[j] = source[j]
+            cost_of[j] = weight * source[j]
+    else:
+        for j in range(start, stop):
+            rows_of[j] += source[j]
+            cost_of[j] += weight * source[j]
+
+
+@kernel
+def least_mixed(
+    rows, cost, rows1, cost1, support, cost_all, features, constant, minsup, infinity, best1,
+    best0,
+):  # fmt: skip
+    """Do what `least_binary` does for depth 2, on matrices of rows and of the cost of label 1.
+
+    In ``rows`` what is no pair, up to whole vectors, holds −∞: as if none of its rows were in
+    quadrant 11 or 00, so that it decides nothing.
+    """
+    zero = cost_all - cost_all
+    leaf = min(zero, cost_all) + constant if support >= minsup else infinity
+    if features == 0 or support < minsup + minsup:
+        return leaf
+    for i in range(features):
+        splits = minsup <= rows1[i] <= support - minsup
+        best1[i] = min(zero, cost1[i]) + constant if splits else infinity
+        best0[i] = min(zero, cost_all - cost1[i]) + constant if splits else infinity
+    padded = (features + LANES - 1) // LANES * LANES
+    for i in range(features - 1):
+        if minsup <= rows1[i] <= support - minsup:
+            start = (i + 1) // LANES * LANES
+            best1[i], best0[i] = _pairs_with(
+                cost[i, start:padded], rows[i, start:padded], cost1[start:padded],
+                rows1[start:padded], cost1[i], rows1[i], cost_all - cost1[i], support - rows1[i],
+                constant, minsup, infinity, best1[start:padded], best0[start:padded], best1[i],
+                best0[i],
+            )  # fmt: skip
+    best = leaf
+    for i in range(features):
+        best = min(best, best1[i] + best0[i])
+    return best
+
+
+@kernel
+def _pairs_with(
+    b_row, n_row, b1, n1, bi, ni, b_rest, n_rest, constant, minsup, infinity, best1, best0,
+    here1, here0,
+):  # fmt: skip
+    """Update the best stumps with all splits on i and other features; b is the cost of label 1."""
+    # One flat loop from 0 over slices, every value cast back to one type, and whole vectors only:
+    # anything else and the compiler does not vectorise it.
+    kind = b_row.dtype.type
+    zero, inf, add, few = kind(0), kind(infinity), kind(constant), kind(minsup)
+    rest_b, rest_n = kind(b_rest), kind(n_rest)
+    for j in range(len(b_row)):
+        b11, n11 = b_row[j], n_row[j]
+        b10, n10 = kind(bi - b11), kind(ni - n11)
+        b01, n01 = kind(b1[j] - b11), kind(n1[j] - n11)
+        b00, n00 = kind(rest_b - b01), kind(rest_n - n01)
+        q11 = kind(min(zero, b11) + add) if n11 >= few else inf
+        q10 = kind(min(zero, b10) + add) if n10 >= few else inf
+        q01 = kind(min(zero, b01) + add) if n01 >= few else inf
+        q00 = kind(min(zero, b00) + add) if n00 >= few else inf
+        here1 = min(here1, kind(q11 + q10))
+        here0 = min(here0, kind(q01 + q00))
+        best1[j] = min(best1[j], kind(q11 + q01))
+        best0[j] = min(best0[j], kind(q10 + q00))
+    return here1, here0
 
 
 @kernel

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_pairs, plan_extract, side_mask
-from adtc.engine.kernels.closed import least_cost
+from adtc.engine.kernels.closed import LANES, least_binary, least_cost
 from adtc.engine.kernels.jit import kernel
 
 
@@ -35,7 +35,7 @@ class Table(NamedTuple):
 class Costs(NamedTuple):
     """The linear functionals whose least values are wanted, and which labels a leaf may carry."""
 
-    weights: Any  # [functional, label, group]
+    weights: Any  # [functional, label, group]; label 0 costs nothing
     constants: Any  # [functional]: per leaf
     group_label: Any  # int64 [group]: the true label of a group
     infinity: Any
@@ -88,18 +88,19 @@ class Scratch(NamedTuple):
 def make_scratch(n, labels, weights):
     """Allocate room for the closed form on ``n`` features; all in the type of the weights."""
     dtype = weights.dtype
+    room = n + LANES
     return Scratch(
-        np.zeros((labels, n, n), dtype),
-        np.zeros((labels, n), dtype),
+        np.zeros((labels, n, room), dtype),
+        np.zeros((labels, room), dtype),
         np.zeros(labels, dtype),
         np.zeros((labels, n, n), dtype),
         np.zeros((labels, n), dtype),
         np.zeros(labels, dtype),
-        np.zeros((n, n), dtype),
-        np.zeros(n, dtype),
+        np.zeros((n, room), dtype),
+        np.zeros(room, dtype),
         np.zeros(n, np.int64),
-        np.zeros(n, dtype),
-        np.zeros(n, dtype),
+        np.zeros(room, dtype),
+        np.zeros(room, dtype),
     )
 
 
@@ -308,6 +309,14 @@ def visit(stack, level, side, table, lattice, costs, scratch, counts, least):
 @kernel
 def close(C, totals, used, support, rest, costs, scratch, least):
     """Solve the subproblem of depth ``rest`` on pair counts for every functional."""
+    if len(totals) and costs.weights.shape[1] == 2 and not costs.majority:
+        for d in range(len(costs.constants)):
+            least[d] = least_binary(
+                C, totals, used, support, rest, costs.weights[d, 1], costs.constants[d],
+                costs.minsup, costs.infinity, scratch.rows1, scratch.cost1[1], scratch.rows[0],
+                scratch.cost[1, 0], scratch.best1, scratch.best0,
+            )  # fmt: skip
+        return
     active = _gather_rows(C, used, support, rest, costs.minsup, scratch)
     if costs.majority:
         _gather_votes(C, totals, active, rest, costs, scratch)

@@ -85,29 +85,57 @@ def ascend(level, start, stop, n, lattice, costs, counts, least):
     for rank in range(start, stop):
         for signs in range(1 << level):
             node = lattice.base[level] + (rank << level) + signs
-            support = np.int64(0)
-            for g in range(counts.shape[1]):
-                support += counts[node, g]
-            if support < costs.minsup:
-                continue
-            for d in range(len(costs.constants)):
-                best = leaf_cost(
-                    counts[node], costs.weights[d], costs.constants[d], costs.group_label,
-                    costs.majority,
-                )  # fmt: skip
-                at = 0
-                for f in range(n):
-                    if at < level and features[at] == f:
-                        at += 1
-                        continue
-                    one = least[d, child(features, level, signs, f, np.int64(0), lattice)]
-                    if one < costs.infinity:
-                        zero = least[d, child(features, level, signs, f, np.int64(1), lattice)]
-                        if zero < costs.infinity:
-                            best = min(best, np.int64(one) + np.int64(zero))
-                least[d, node] = best
+            _least_above(features, level, signs, node, n, lattice, costs, counts, least)
         if level:
             next_path(features, level)
+
+
+@kernel
+def ascend_through(k, level, n, lattice, costs, counts, least):
+    """Fill ``least`` for the paths of one length that hold feature ``k``."""
+    others = np.zeros(level + 1, np.int64)  # numbered as if k were not there
+    features = np.zeros(level + 1, np.int64)
+    first_path(others, level - 1)
+    for _ in range(lattice.binomial[n - 1, level - 1]):
+        rank = np.int64(0)
+        at = 0
+        for i in range(level):
+            if at == i and (i == level - 1 or others[i] >= k):
+                features[i] = k
+            else:
+                features[i] = others[at] + (others[at] >= k)
+                at += 1
+            rank += lattice.binomial[features[i], i + 1]
+        for signs in range(1 << level):
+            node = lattice.base[level] + (rank << level) + signs
+            _least_above(features, level, signs, node, n, lattice, costs, counts, least)
+        if level > 1:
+            next_path(others, level - 1)
+
+
+@kernel
+def _least_above(features, level, signs, node, n, lattice, costs, counts, least):
+    """Fill ``least`` of one path from the paths that are one literal longer."""
+    support = np.int64(0)
+    for g in range(counts.shape[1]):
+        support += counts[node, g]
+    if support < costs.minsup:
+        return
+    for d in range(len(costs.constants)):
+        best = leaf_cost(
+            counts[node], costs.weights[d], costs.constants[d], costs.group_label, costs.majority
+        )
+        at = 0
+        for f in range(n):
+            if at < level and features[at] == f:
+                at += 1
+                continue
+            one = least[d, child(features, level, signs, f, np.int64(0), lattice)]
+            if one < costs.infinity:
+                zero = least[d, child(features, level, signs, f, np.int64(1), lattice)]
+                if zero < costs.infinity:
+                    best = min(best, np.int64(one) + np.int64(zero))
+        least[d, node] = best
 
 
 @kernel

@@ -1,0 +1,440 @@
+"""The inside pass again, counting far fewer pairs: two literals by inclusion and exclusion.
+
+Below a prefix P every feature is turned so that 1 is its smaller side. Pairs are then counted only
+in P ∧ f and P ∧ f ∧ h, the smallest sets of rows; with M for pair counts, the other signs are
+M(f ¬h) = M(f) − M(f h), M(¬f h) = M(h) − M(f h), M(¬f ¬h) = M(P) − M(f) − M(h) + M(f h).
+All of this is linear, so matrices hold *channels*: rows, and for every functional the cost of label
+1 (label 0 costs nothing). For two labels, freely chosen, and where there is room for one matrix per
+feature; for all else there is `inside.walk`.
+
+Legend: as in `inside`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
+order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these four nodes.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, plan_extract
+from adtc.engine.kernels.closed import LANES, least_mixed
+from adtc.engine.kernels.inside import after, make_stack, open_literal
+from adtc.engine.kernels.jit import kernel
+
+FEW = 4  # words per plane up to which pairs are counted side by side
+
+
+class Prefix(NamedTuple):
+    """What is known of a prefix P, features turned; read by all who go on below it."""
+
+    words: Any  # [feature, word]
+    flipped: Any  # [feature]: the feature was turned
+    counts: Any  # [group, i, j] for i <= j
+    M1: Any  # [channel, i, j]
+    M2: Any  # [feature, channel, i, j]
+
+
+class Room(NamedTuple):
+    """Where one job works on P ∧ f and P ∧ f ∧ h."""
+
+    words2: Any  # [feature, word]
+    offsets2: Any
+    rows2: Any
+    words3: Any  # features of A only
+    offsets3: Any
+    rows3: Any
+    columns: Any  # [word, feature]
+    counts: Any  # [group, i, j]
+    blended: Any  # [i, j]: one channel of f h
+    A: Any
+    four: Any  # [sign, channel, i, j]; j <= i and beyond A say "no such pair"
+    ones: Any  # [sign, channel, i]: the diagonals
+    totals: Any  # [sign, group]
+    whole: Any  # [sign, channel]
+    kept: Any
+    moves: Any
+    best1: Any
+    best0: Any
+
+
+@kernel
+def make_prefix(table, mix):
+    """Allocate a prefix."""
+    n, width = table.words.shape
+    return Prefix(
+        np.empty((n, width), np.uint64),
+        np.zeros(n, np.bool_),
+        np.zeros(table.pairs.shape, table.pairs.dtype),
+        np.zeros((mix.shape[0], n, n), mix.dtype),
+        np.zeros((n, mix.shape[0], n, n), mix.dtype),
+    )
+
+
+@kernel
+def make_room(table, mix, infinity):
+    """Allocate what one job needs."""
+    n, width = table.words.shape
+    groups, planes, channels = len(table.totals), len(table.plane_group), mix.shape[0]
+    four = np.zeros((4, channels, n, n + LANES), mix.dtype)
+    for s in range(4):
+        for i in range(n):
+            for j in range(n + LANES):
+                four[s, 0, i, j] = -infinity
+    return Room(
+        np.empty((n, width), np.uint64),
+        np.zeros(planes + 1, np.int64),
+        np.zeros(planes, np.int64),
+        np.empty((n, width), np.uint64),
+        np.zeros(planes + 1, np.int64),
+        np.zeros(planes, np.int64),
+        np.empty((FEW * planes, n), np.uint64),
+        np.zeros((groups, n, n + LANES), table.pairs.dtype),
+        np.zeros((n, n + LANES), mix.dtype),
+        np.zeros(n, np.int64),
+        four,
+        np.zeros((4, channels, n + LANES), mix.dtype),
+        np.zeros((4, groups), table.pairs.dtype),
+        np.zeros((4, channels), mix.dtype),
+        np.empty(width, np.uint64),
+        np.empty((width, 6), np.uint64),
+        np.zeros(n + LANES, mix.dtype),
+        np.zeros(n + LANES, mix.dtype),
+    )
+
+
+@kernel
+def mixing(costs):
+    """Say how groups make channels: all rows alike, and each functional's costs of label 1."""
+    functionals, _, groups = costs.weights.shape
+    mix = np.ones((functionals + 1, groups), costs.weights.dtype)
+    for d in range(functionals):
+        for g in range(groups):
+            mix[d + 1, g] = costs.weights[d, 1, g]
+    return mix
+
+
+@kernel
+def blend(counts, size, mix, out):
+    """Turn counts by group into channels, above the diagonal and on it."""
+    for ch in range(mix.shape[0]):
+        for i in range(size):
+            for g in range(mix.shape[1]):
+                _blend_row(counts[g, i], i, size, mix[ch, g], g == 0, out[ch, i])
+
+
+@kernel
+def _blend_row(source, start, stop, weight, first, out):
+    kind = out.dtype.type
+    if first:
+        for j in range(start, stop):
+            out[j] = kind(weight * source[j])
+    else:
+        for j in range(start, stop):
+            out[j] += kind(weight * source[j])
+
+
+@kernel
+def open_root(table, costs):
+    """Make the whole table a prefix, for paths of two literals."""
+    stack = make_stack(table, np.int64(0))
+    mix = mixing(costs)
+    prefix = make_prefix(table, mix)
+    turn_to_minority(stack, np.int64(0), np.int64(0), mix, prefix)
+    return prefix
+
+
+@kernel
+def count_root(c, table, costs, prefix, use_pext):
+    """Count the pairs among the rows of one feature of the whole table."""
+    stack = make_stack(table, np.int64(0))
+    mix = mixing(costs)
+    room = make_room(table, mix, costs.infinity)
+    count_single(stack, np.int64(0), np.int64(0), c, mix, prefix, room, table, use_pext)
+
+
+@kernel
+def pairs_root(c, table, lattice, costs, use_pext, prefix, counts, least):
+    """Visit the paths of two literals whose least feature is ``c``; all pairs must be counted."""
+    stack = make_stack(table, np.int64(0))
+    mix = mixing(costs)
+    room = make_room(table, mix, costs.infinity)
+    level, side = np.int64(0), np.int64(0)
+    pack_single(stack, level, side, c, prefix, room, table, use_pext)
+    note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
+    for h in range(c + 1, stack.used[0]):
+        two_literals(
+            stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext, counts,
+            least,
+        )  # fmt: skip
+
+
+@kernel
+def walk_pairs(first, table, lattice, costs, use_pext, counts, least):
+    """Do what `inside.walk` does, for paths of three literals or more."""
+    stack = make_stack(table, lattice.levels)
+    mix = mixing(costs)
+    prefix, room = make_prefix(table, mix), make_room(table, mix, costs.infinity)
+    side = np.zeros(lattice.levels + 1, np.int64)
+    cursor = np.zeros(lattice.levels + 1, np.int64)
+    stage = np.zeros(lattice.levels + 1, np.int64)
+    cursor[0] = first
+    level = np.int64(0)
+    while level >= 0:
+        last = first + 1 if level == 0 else stack.used[level]
+        if cursor[level] >= last:
+            level -= 1
+        elif stage[level] == 0:
+            open_literal(
+                stack, level, side[level], cursor[level], table, lattice, costs.minsup, use_pext
+            )
+            stage[level] = 1
+        elif stage[level] == 3:
+            stage[level] = 0
+            cursor[level] += 1
+        else:
+            s = stage[level] - 1
+            stage[level] += 1
+            below = level + 1
+            if note(stack.totals[below, s], lattice.base[below] + stack.node[below, s],
+                    costs.minsup, counts):  # fmt: skip
+                start = after(stack, below, stack.U[level, cursor[level]])
+                if below == lattice.levels - 2:
+                    below_prefix(
+                        stack, below, s, start, mix, prefix, room, table, lattice, costs,
+                        use_pext, counts, least,
+                    )  # fmt: skip
+                else:
+                    level = below
+                    side[level] = s
+                    cursor[level] = start
+                    stage[level] = 0
+
+
+@kernel
+def note(rows, node, minsup, counts):
+    """Record the rows of a path; False if they are too few for a leaf."""
+    support = np.int64(0)
+    for g in range(len(rows)):
+        support += rows[g]
+    if support < minsup:
+        return False
+    for g in range(len(rows)):
+        counts[node, g] = rows[g]
+    return True
+
+
+@kernel
+def below_prefix(
+    stack, level, side, start, mix, prefix, room, table, lattice, costs, use_pext, counts, least
+):
+    """Visit all paths of one and two literals more than a prefix, on features from slot ``start``.
+
+    The last feature comes first: its partners' matrices are there when it is their turn.
+    """
+    turn_to_minority(stack, level, side, mix, prefix)
+    for c in range(stack.used[level] - 1, start - 1, -1):
+        count_single(stack, level, side, c, mix, prefix, room, table, use_pext)
+        note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
+        for h in range(c + 1, stack.used[level]):
+            two_literals(
+                stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext,
+                counts, least,
+            )  # fmt: skip
+
+
+@kernel
+def count_single(stack, level, side, c, mix, prefix, room, table, use_pext):
+    """Count the pairs among the prefix's rows with one feature, and leave those rows packed."""
+    pack_single(stack, level, side, c, prefix, room, table, use_pext)
+    used = stack.used[level]
+    count_pairs(room.words2, used, room.offsets2, table.plane_group, table.plane_shift, room.counts)
+    blend(room.counts, used, mix, prefix.M2[c])
+
+
+@kernel
+def pack_single(stack, level, side, c, prefix, room, table, use_pext):
+    """Pack the prefix's rows with one feature."""
+    offsets, planes = stack.offsets[level, side], len(table.plane_group)
+    mask = prefix.words[c]
+    plan_extract(mask, offsets, planes, room.kept, room.moves, room.offsets2, room.rows2, use_pext)
+    for i in range(stack.used[level]):
+        compress(
+            prefix.words[i], mask, room.kept, room.moves, offsets, planes, room.offsets2,
+            use_pext, room.words2[i],
+        )  # fmt: skip
+
+
+@kernel
+def turn_to_minority(stack, level, side, mix, prefix):
+    """Copy the prefix's rows and pair counts with every feature turned to its smaller side."""
+    used = stack.used[level]
+    C, W = stack.C[level, side], stack.W[level, side]
+    totals = stack.totals[level, side]
+    offsets, rows = stack.offsets[level, side], stack.rows[level, side]
+    support = np.int64(0)
+    for g in range(len(totals)):
+        support += totals[g]
+    for i in range(used):
+        ones = np.int64(0)
+        for g in range(len(totals)):
+            ones += C[g, i, i]
+        flip = 2 * ones > support
+        prefix.flipped[i] = flip
+        for p in range(len(rows)):
+            stop = offsets[p + 1]
+            for w in range(offsets[p], stop):
+                prefix.words[i, w] = ~W[i, w] if flip else W[i, w]
+            tail = rows[p] & 63
+            if flip and tail:
+                prefix.words[i, stop - 1] &= (np.uint64(1) << np.uint64(tail)) - np.uint64(1)
+    for g in range(len(totals)):
+        for i in range(used):
+            for j in range(i, used):
+                both, one, two = C[g, i, j], C[g, i, i], C[g, j, j]
+                if prefix.flipped[i] and prefix.flipped[j]:
+                    both = totals[g] - one - two + both
+                elif prefix.flipped[i]:
+                    both = two - both
+                elif prefix.flipped[j]:
+                    both = one - both
+                prefix.counts[g, i, j] = both
+            if prefix.flipped[i]:
+                prefix.counts[g, i, i] = totals[g] - C[g, i, i]
+    blend(prefix.counts, used, mix, prefix.M1)
+
+
+@kernel
+def note_singles(stack, level, side, c, prefix, lattice, minsup, counts):
+    """Record the rows of the two paths that are one literal longer than the prefix."""
+    below = level + 1
+    groups = counts.shape[1]
+    parent = stack.node[level, side]
+    number = lattice.base[below] + ((parent >> level) << below) + (parent & ((1 << level) - 1))
+    number += lattice.binomial[stack.U[level, c], below] << below
+    rows = np.zeros(groups, np.int64)
+    for s in range(2):
+        for g in range(groups):
+            ones = np.int64(prefix.counts[g, c, c])
+            rows[g] = ones if s == 0 else stack.totals[level, side, g] - ones
+        negative = (s == 1) != prefix.flipped[c]
+        note(rows, number + (np.int64(negative) << level), minsup, counts)
+
+
+@kernel
+def two_literals(
+    stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext, counts, least
+):
+    """Visit the four paths that both signs of the features in slots ``c`` < ``h`` make."""
+    for g in range(mix.shape[1]):
+        both, one, two = prefix.counts[g, c, h], prefix.counts[g, c, c], prefix.counts[g, h, h]
+        room.totals[0, g] = both
+        room.totals[1, g] = one - both
+        room.totals[2, g] = two - both
+        room.totals[3, g] = stack.totals[level, side, g] - one - two + both
+    for s in range(4):
+        for ch in range(mix.shape[0]):
+            total = mix[ch, 0] - mix[ch, 0]
+            for g in range(mix.shape[1]):
+                total += mix[ch, g] * room.totals[s, g]
+            room.whole[s, ch] = total
+    active = np.int64(0)
+    if len(costs.constants):
+        active = choose_active(stack.used[level], c, h, prefix, room, costs.minsup)
+    if active:
+        planes = len(table.plane_group)
+        plan_extract(
+            room.words2[h], room.offsets2, planes, room.kept, room.moves, room.offsets3,
+            room.rows3, use_pext,
+        )  # fmt: skip
+        for i in range(active):
+            compress(
+                room.words2[room.A[i]], room.words2[h], room.kept, room.moves, room.offsets2,
+                planes, room.offsets3, use_pext, room.words3[i],
+            )  # fmt: skip
+        if room.offsets3[planes] <= FEW * planes:
+            count_few_pairs(
+                room.words3, active, room.offsets3, table.plane_group, table.plane_shift,
+                room.columns, room.counts,
+            )  # fmt: skip
+        else:
+            count_pairs(
+                room.words3, active, room.offsets3, table.plane_group, table.plane_shift,
+                room.counts,
+            )  # fmt: skip
+        spread_signs(c, h, active, mix, prefix, room, costs.infinity)
+    below = level + 2
+    parent = stack.node[level, side]
+    number = lattice.base[below] + ((parent >> level) << below) + (parent & ((1 << level) - 1))
+    number += lattice.binomial[stack.U[level, c], level + 1] << below
+    number += lattice.binomial[stack.U[level, h], below] << below
+    for s in range(4):
+        negative1 = (s >= 2) != prefix.flipped[c]
+        negative2 = (s % 2 == 1) != prefix.flipped[h]
+        node = number + (np.int64(negative1) << level) + (np.int64(negative2) << (level + 1))
+        if note(room.totals[s], node, costs.minsup, counts):
+            for d in range(len(costs.constants)):
+                least[d, node] = least_mixed(
+                    room.four[s, 0], room.four[s, d + 1], room.ones[s, 0], room.ones[s, d + 1],
+                    room.whole[s, 0], room.whole[s, d + 1], active, costs.constants[d],
+                    mix.dtype.type(costs.minsup), costs.infinity, room.best1, room.best0,
+                )  # fmt: skip
+
+
+@kernel
+def choose_active(used, c, h, prefix, room, minsup):
+    """List the features that can split at least one of the four nodes, with their diagonals."""
+    active = 0
+    for d in range(used):
+        if d in (c, h):
+            continue
+        low1, high1, low2, high2 = min(c, d), max(c, d), min(h, d), max(h, d)
+        for ch in range(len(prefix.M1)):
+            n, n1, n2 = prefix.M1[ch, d, d], prefix.M1[ch, low1, high1], prefix.M1[ch, low2, high2]
+            n12 = prefix.M2[c, ch, low2, high2]
+            room.ones[0, ch, active] = n12
+            room.ones[1, ch, active] = n1 - n12
+            room.ones[2, ch, active] = n2 - n12
+            room.ones[3, ch, active] = n - n1 - n2 + n12
+        for s in range(4):
+            if minsup <= room.ones[s, 0, active] <= room.whole[s, 0] - minsup:
+                room.A[active] = d
+                active += 1
+                break
+    return active
+
+
+@kernel
+def spread_signs(c, h, active, mix, prefix, room, infinity):
+    """Make the channels of all four sign patterns from the counts of the first."""
+    four = room.four
+    width = four.shape[3]
+    padded = (active + LANES - 1) // LANES * LANES
+    for ch in range(mix.shape[0]):
+        both = room.blended.reshape(-1)[: active * width]
+        for g in range(mix.shape[1]):
+            _blend_row(room.counts[g].reshape(-1), 0, active * width, mix[ch, g], g == 0, both)
+        for i in range(active):
+            d = room.A[i]
+            _spread_row(
+                prefix.M1[ch, d], prefix.M2[c, ch, d], prefix.M2[h, ch, d], room.A,
+                room.blended[i], i + 1, active, four[0, ch, i], four[1, ch, i], four[2, ch, i],
+                four[3, ch, i],
+            )  # fmt: skip
+    for s in range(4):
+        for i in range(active):
+            for j in range(active, padded):
+                four[s, 0, i, j] = -infinity
+        for ch in range(mix.shape[0]):
+            for j in range(active, padded):
+                room.ones[s, ch, j] = 0
+
+
+@kernel
+def _spread_row(row1, row_c, row_h, A, blended, start, stop, both, only_c, only_h, neither):
+    kind = both.dtype.type
+    for j in range(start, stop):
+        at = A[j]
+        x, one, two = blended[j], row_c[at], row_h[at]
+        both[j] = x
+        only_c[j] = kind(one - x)
+        only_h[j] = kind(two - x)
+        neither[j] = kind(row1[at] - one - two + x)

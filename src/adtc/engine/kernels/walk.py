@@ -1,0 +1,230 @@
+"""Kernels for walks down the circuit: what lies below a path, and which pairs make up a cell.
+
+Below a path lie *lists*: for every feature that splits it, the cells of the two children, side 1
+before side 0. At the paths of the last level they come from pair counts, and one step further down
+the children are single leaves.
+
+Legend: C pair counts [group, i, j] for i <= j, U the slots' features, b budgets; in [at, side] side
+0 stands for child 1 (feature is 1) and side 1 for child 0. A leaf that may not be has key EMPTY.
+"""
+
+import numpy as np
+
+from adtc.engine.kernels.cells import EMPTY, copy_cell, new_cells, room_for, within
+from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.leaves import leaf_cell, leaf_labels, measure_leaf, new_leaf
+from adtc.engine.kernels.paths import child, seek
+from adtc.engine.kernels.stumps import affordable_cells, new_work, splitting_features, stumps
+
+
+@kernel
+def children(level, number, n, lattice, leaves, live, counts, budgets, starts, stops):
+    """Collect the features that split a path above the last level, with both children.
+
+    Returns the features, the children's numbers within their level, where their cells lie, and the
+    keys of their leaves by label: ``[at]``, three times ``[at, side]``, and ``[at, side, label]``.
+    """
+    features = np.zeros(level + 1, np.int64)
+    seek(features, level, number >> level, n, lattice)
+    signs = number & ((1 << level) - 1)
+    labels = leaves.key_weights.shape[0]
+    chosen = np.empty(n, np.int64)
+    below = np.empty((n, 2), np.int64)
+    start = np.empty((n, 2), np.int64)
+    stop = np.empty((n, 2), np.int64)
+    leaf = np.empty((n, 2, labels), np.int64)
+    size = 0
+    at = 0
+    for f in range(n):
+        if at < level and features[at] == f:
+            at += 1
+            continue
+        one = child(features, level, signs, f, np.int64(0), lattice)
+        zero = child(features, level, signs, f, np.int64(1), lattice)
+        if not live[one] or not live[zero]:
+            continue
+        chosen[size] = f
+        for side in range(2):
+            node = zero if side else one
+            i = node - lattice.base[level + 1]
+            below[size, side] = i
+            start[size, side] = starts[i]
+            stop[size, side] = stops[i]
+            leaf_keys(counts[node], leaves, budgets[node], leaf[size, side])
+        size += 1
+    return chosen[:size], below[:size], start[:size], stop[:size], leaf[:size]
+
+
+@kernel
+def leaf_keys(counts, leaves, b, keys):
+    """Write the key of a leaf with these counts under every label; EMPTY where there is none."""
+    labels = np.empty(len(keys), np.int64)
+    cost = np.empty(len(leaves.cost_constants), np.int64)
+    for l in range(len(keys)):
+        keys[l] = EMPTY
+    for at in range(leaf_labels(counts, leaves, labels)):
+        key = leaf_cell(counts, labels[at], leaves, cost)
+        if within(cost, b):
+            keys[labels[at]] = key
+
+
+@kernel
+def close(C, totals, U, rest, table, leaves, multiplicity, b):
+    """List the trees of depth at most ``rest`` − 1 on either side of each splitting feature.
+
+    Returns the slots that split, the cells of all sides, where each side's cells lie, its leaves'
+    keys, and what a side may cost: ``[at]``, a pool, and the others by ``[at, side]``.
+    """
+    functionals = len(b)
+    labels = leaves.key_weights.shape[0]
+    work = new_work(table, leaves, np.int64(1))
+    active = splitting_features(C, totals, len(U), leaves.minsup, work.active)
+    start = np.empty((active, 2), np.int64)
+    stop = np.empty((active, 2), np.int64)
+    leaf = np.empty((active, 2, labels), np.int64)
+    left = np.empty((active, 2, functionals), np.int64)
+    least1 = np.empty(functionals, np.int64)
+    least0 = np.empty(functionals, np.int64)
+    counts1 = np.empty_like(totals)
+    counts0 = np.empty_like(totals)
+    pool = new_cells(np.int64(256), np.int64(1), functionals)
+    fill = np.int64(0)
+    for a in range(active):
+        i = work.active[a]
+        n1 = stumps(
+            C, totals, U, i, np.int64(1), active, rest, leaves, multiplicity, work, work.side1,
+            least1,
+        )  # fmt: skip
+        n0 = stumps(
+            C, totals, U, i, np.int64(0), active, rest, leaves, multiplicity, work, work.side0,
+            least0,
+        )  # fmt: skip
+        for d in range(functionals):
+            left[a, 0, d] = b[d] - least0[d]
+            left[a, 1, d] = b[d] - least1[d]
+        for side in range(2):
+            cells = work.side0 if side else work.side1
+            merged = affordable_cells(cells, n0 if side else n1, left[a, side], work.merged)
+            pool = room_for(pool, fill, len(merged.keys))
+            start[a, side] = fill
+            for k in range(len(merged.keys)):
+                copy_cell(merged, k, pool, fill)
+                fill += 1
+            stop[a, side] = fill
+        for g in range(len(totals)):
+            counts1[g] = C[g, i, i]
+            counts0[g] = totals[g] - C[g, i, i]
+        leaf_keys(counts1, leaves, left[a, 0], leaf[a, 0])
+        leaf_keys(counts0, leaves, left[a, 1], leaf[a, 1])
+    slots = work.active[:active].copy()
+    return slots, pool.keys[:fill], pool.values[:fill], pool.costs[:fill], start, stop, leaf, left
+
+
+@kernel
+def leaf_pairs(C, totals, slots, i, positive, leaves):
+    """List for one side of slot i the pairs of leaves below every other splitting slot.
+
+    Returns the positions in ``slots``, the leaves' keys ``[at, side, label]``, and each side's
+    cells: ``[at, side, k]`` keys ascending, number of labels and costs, ``filled[at, side]`` many.
+    """
+    functionals, labels = len(leaves.cost_constants), leaves.key_weights.shape[0]
+    n = len(slots)
+    chosen = np.empty(n, np.int64)
+    leaf = np.empty((n, 2, labels), np.int64)
+    keys = np.empty((n, 2, labels), np.int64)
+    values = np.zeros((n, 2, labels), np.uint64)
+    costs = np.empty((n, 2, labels, functionals), np.int64)
+    filled = np.zeros((n, 2), np.int64)
+    measured = new_leaf(labels, functionals)
+    part = np.empty_like(totals)
+    size = 0
+    for a in range(n):
+        j = slots[a]
+        if j == i:
+            continue
+        lo, hi = min(i, j), max(i, j)
+        enough = True
+        for side in range(2):
+            support = np.int64(0)
+            for g in range(len(totals)):
+                both = C[g, lo, hi]
+                one = both if positive else C[g, j, j] - both
+                whole = C[g, i, i] if positive else totals[g] - C[g, i, i]
+                part[g] = whole - one if side else one
+                support += part[g]
+            enough = enough and support >= leaves.minsup
+            measure_leaf(part, support, leaves, measured)
+            filled[size, side] = _sorted_leaves(
+                measured, leaf[size, side], keys[size, side], values[size, side], costs[size, side]
+            )
+        if enough:
+            chosen[size] = a
+            size += 1
+    return chosen[:size], leaf[:size], keys[:size], values[:size], costs[:size], filled[:size]
+
+
+@kernel
+def _sorted_leaves(measured, leaf, keys, values, costs):
+    """Put the admitted labels of a leaf together by key, ascending; return how many keys."""
+    key, cost, ok = measured
+    n = 0
+    for l in range(len(key)):
+        leaf[l] = key[l] if ok[l] else EMPTY
+        if not ok[l]:
+            continue
+        at = n
+        while at > 0 and keys[at - 1] > key[l]:
+            at -= 1
+        if at > 0 and keys[at - 1] == key[l]:
+            values[at - 1] += np.uint64(1)
+            continue
+        for k in range(n, at, -1):
+            keys[k] = keys[k - 1]
+            values[k] = values[k - 1]
+            for d in range(costs.shape[1]):
+                costs[k, d] = costs[k - 1, d]
+        keys[at] = key[l]
+        values[at] = np.uint64(1)
+        for d in range(costs.shape[1]):
+            costs[at, d] = cost[l, d]
+        n += 1
+    return n
+
+
+@kernel
+def match(start, stop, keys, order, costs, b, key):
+    """Find all pairs of children's cells that add up to a key within the budgets.
+
+    ``keys[p]`` ascends within each child's part, ``order[p]`` is the cell's place in ``costs``.
+    Returns for each pair the position of its feature and the two places in ``keys``, ordered by
+    feature and then by the key of child 1.
+    """
+    most = np.int64(0)
+    for at in range(len(start)):
+        most += min(stop[at, 0] - start[at, 0], stop[at, 1] - start[at, 1])
+    found = np.empty(most, np.int64)
+    ones = np.empty(most, np.int64)
+    zeros = np.empty(most, np.int64)
+    size = 0
+    for at in range(len(start)):
+        i, j = start[at, 0], stop[at, 1] - 1
+        last, first = stop[at, 0], start[at, 1]
+        # one pass from both ends; comparisons are added, not branched on
+        while i < last and j >= first:
+            total = keys[i] + keys[j]
+            if total == key and _afford(costs, order[i], order[j], b):
+                found[size] = at
+                ones[size] = i
+                zeros[size] = j
+                size += 1
+            i += np.int64(total <= key)
+            j -= np.int64(total >= key)
+    return found[:size].copy(), ones[:size].copy(), zeros[:size].copy()
+
+
+@kernel
+def _afford(costs, i, j, b):
+    for d in range(len(b)):
+        if False:
+            return False
+    return True

@@ -1,0 +1,259 @@
+"""The best tree alone: least costs by growing depth, and one tree that has them.
+
+Nothing is counted here. Depths 2, 3, … are solved in turn until no better value can exist; each
+tells in which order the next should try the features at the root, and a tree that meets the lower
+bound ends the search at once. Ratios are maximised by Dinkelbach's method: one search per step,
+each with the exact value of the step before.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.algebra.affine import Affine
+from adtc.algebra.formula import Truth
+from adtc.algebra.trees import Leaf, Split, Tree
+from adtc.data import Data
+from adtc.engine import lattice as lattices
+from adtc.engine.bounds import Walker, cost_type, path_costs
+from adtc.engine.kernels import inside, paths
+from adtc.engine.lattice import Path
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import Form, Plan, make_plan
+from adtc.engine.query import Question
+from adtc.engine.switches import Switches
+
+Array = npt.NDArray[Any]
+
+
+Score = Callable[[Tree, Affine], Fraction]
+Scored = tuple[Fraction | int, Tree]
+Least = Callable[[Affine], Scored | None]
+
+
+def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Scored | None:
+    """Find the largest value of top/bottom, the denominator never being negative.
+
+    Parameters
+    ----------
+    least
+        Finds the least value of a form over the good trees, with a tree; None if there is none.
+    score
+        Computes a form for one tree.
+
+    Returns
+    -------
+    tuple or None
+        None if no good tree has a positive denominator.
+    """
+    # start at a tree on which the ratio is defined: the one with the largest denominator
+    found = least(bottom.scaled(Fraction(-1)))
+    while found is not None:
+        tree = found[1]
+        p, q = score(tree, top), score(tree, bottom)
+        if q <= 0:
+            return None
+        gain = top + bottom.scaled(-p / q)  # p' − (p/q)·q' > 0 says that p'/q' > p/q
+        found = least(gain.scaled(Fraction(-1)))
+        if found is None or found[0] >= 0:
+            return p / q, tree
+    return None
+
+
+def free(question: Question) -> bool:
+    """Tell whether every tree of the space is good, so that nothing needs to be counted."""
+    return question.constraint == Truth(True) and question.space.max_size is None
+
+
+def least_of_all(
+    question: Question, data: Data, objective: Affine, switches: Switches, monitor: Monitor
+) -> Scored | None:
+    """Find a tree with the least value of a form among all trees; None if this way cannot."""
+    plan = make_plan(question, push=False, objective=objective)
+    budget = next((b for b in plan.budgets if b.source == "objective"), None)
+    if budget is None or (budget.form.per_leaf < 0 and not question.space.trivial_splits):
+        return None
+    monitor.check()
+    data = data.merged() if switches.merge_rows else data
+    cost, tree = _Search(plan, data, budget.form, switches, monitor).run()
+    _, scale, constant = plan.reader.reduced(objective)
+    return scale * cost + constant, tree
+
+
+@dataclass(slots=True)
+class _Search:
+    """The table with its features in the order in which they are tried."""
+
+    plan: Plan
+    data: Data
+    form: Form
+    switches: Switches
+    monitor: Monitor
+    features: lattices.Features = field(init=False)
+    table: inside.Table = field(init=False)
+    costs: inside.Costs = field(init=False)
+
+    def __post_init__(self) -> None:
+        question, plan = self.plan.question, self.plan
+        self.features = lattices.distinct_features(
+            self.data, question.minsup, merge=self.switches.merge_features
+        )
+        groups = lattices.group_of_rows(self.data, plan.groups)
+        self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
+        self.costs = path_costs(
+            (self.form,),
+            self.table,
+            np.array([members[0].y for members in plan.groups], np.int64),
+            minsup=question.minsup,
+            majority=question.space.labels == "majority",
+        )
+
+    @property
+    def n(self) -> int:
+        """Count the distinct features."""
+        return len(self.table.words)
+
+    def run(self) -> tuple[int, Tree]:
+        """Return the least cost and a tree that has it."""
+        deepest = self.plan.question.space.max_depth
+        # no tree does better than the cheapest label for every row
+        bound, _ = self.form.range(self.plan.totals, self.plan.most_leaves)
+        promise = self._stumps()
+        for depth in range(min(deepest, 2), deepest + 1):
+            self._reorder(np.argsort(promise, kind="stable"))
+            attempt = _Attempt(self, lattices.numbered_paths(self.n, depth))
+            cost, promise = attempt.solve(bound)
+            if cost <= bound or depth == deepest or attempt.lattice.levels == self.n:
+                return cost, attempt.tree((), cost)
+        raise AssertionError("the loop ends at the deepest level")
+
+    def _stumps(self) -> Array:
+        """Score every feature by the split into two leaves."""
+        ones = self.table.pairs[:, np.arange(self.n), np.arange(self.n)].astype(np.int64)
+        sides = (ones, self.table.totals.astype(np.int64)[:, None] - ones)
+        return sum((self.leaf_cost(side) for side in sides), np.zeros(self.n, np.int64))
+
+    def leaf_cost(self, counts: Array) -> Array:
+        """Return the cost of the best leaf on rows counted by group, column by column."""
+        weights = np.array(self.form.weights, np.int64)
+        costs = weights @ counts + self.form.per_leaf
+        supports = counts.sum(axis=0)
+        labels = self.labels(counts, costs)
+        chosen = np.take_along_axis(costs, labels[None], axis=0)[0]
+        return np.where(supports >= self.costs.minsup, chosen, int(self.costs.infinity))
+
+    def labels(self, counts: Array, costs: Array) -> Array:
+        """Choose each column's label: the cheapest, or the majority's; ties: the smallest."""
+        if not self.costs.majority:
+            return np.asarray(costs.argmin(axis=0))
+        votes = np.zeros(costs.shape, np.int64)
+        np.add.at(votes, self.costs.group_label, counts)
+        return np.asarray(votes.argmax(axis=0))
+
+    def _reorder(self, order: Array) -> None:
+        """Put the features into a new order."""
+        both = lattices.symmetric(self.table.pairs)
+        self.table = self.table._replace(
+            words=np.ascontiguousarray(self.table.words[order]),
+            pairs=np.ascontiguousarray(both[:, order][:, :, order]),
+        )
+        twins = tuple(self.features.twins[at] for at in order)
+        self.features = replace(self.features, columns=self.features.columns[order], twins=twins)
+
+
+class _Attempt:
+    """One depth: the least costs of all paths, as far as they are needed."""
+
+    def __init__(self, search: _Search, lattice: inside.Lattice) -> None:
+        self.search, self.lattice = search, lattice
+        self.table, self.costs = search.table, search.costs
+        sizes = lattices.path_counts(lattice, search.n)
+        groups, kind = len(self.table.totals), cost_type((search.form,), self.table)
+        search.monitor.reserve(
+            "the table of subproblems",
+            sum(sizes) * (groups * self.table.pairs.itemsize + np.dtype(kind).itemsize),
+        )
+        self.counts = np.zeros((sum(sizes), groups), self.table.pairs.dtype)
+        self.least = np.full((1, sum(sizes)), self.costs.infinity, kind)
+
+    def solve(self, bound: int) -> tuple[int, Array]:
+        """Return the least cost, and what each feature at the root can reach."""
+        n, levels, monitor = self.search.n, self.lattice.levels, self.search.monitor
+        promise = np.full(n, int(self.costs.infinity))
+        if levels == 0:
+            inside.close_root(self.table, self.lattice, self.costs, self.counts, self.least)
+            return int(self.least[0, 0]), self.search._stumps()
+        self.counts[0] = self.table.totals
+        walker = Walker(self.table, self.lattice, self.costs, self.search.switches, monitor)
+        batch = monitor.threads
+        for start in range(0, n, batch):
+            tried = range(start, min(n, start + batch))
+            walker.visit(tried, self.counts, self.least)
+            for f in tried:
+                # all paths with f are known by now: the others start with a feature after it
+                for level in range(levels - 1, 0, -1):
+                    paths.ascend_through(
+                        f, level, n, self.lattice, self.costs, self.counts, self.least
+                    )
+                one, zero = (self._value(((f, negative),)) for negative in (False, True))
+                promise[f] = one + zero
+            if promise.min() <= bound:
+                break
+            monitor.report(f"best tree, depth {levels + self.lattice.rest}", tried.stop, n)
+        paths.ascend(0, 0, 1, n, self.lattice, self.costs, self.counts, self.least)
+        return int(self.least[0, 0]), promise
+
+    def tree(self, path: Path, cost: int) -> Tree:
+        """Make a tree below a path that has its least cost; leaves before splits."""
+        rows = self.counts[lattices.path_number(self.lattice, path)].astype(np.int64)
+        if int(self.search.leaf_cost(rows[:, None])[0]) == cost:
+            return self._leaf(rows)
+        if len(path) == self.lattice.levels:
+            return self._closed(path, rows, cost)
+        on_path = {f for f, _ in path}
+        for f in (f for f in range(self.search.n) if f not in on_path):
+            sides = tuple(tuple(sorted((*path, (f, negative)))) for negative in (False, True))
+            one, zero = (self._value(side) for side in sides)
+            if one + zero == cost:
+                return self._split(f, self.tree(sides[0], one), self.tree(sides[1], zero))
+        raise AssertionError("a least cost belongs to a leaf or a split")
+
+    def _closed(self, path: Path, rows: Array, cost: int) -> Tree:
+        """Make a tree of depth 1 or 2 below a path of the last level, from pair counts."""
+        pairs = lattices.pairs_below(self.table, path)
+        on_path = {f for f, _ in path}
+        free = [f for f in range(self.search.n) if f not in on_path]
+        for f in free:
+            others = [j for j in free if j != f] if self.lattice.rest > 1 else []
+            ones = pairs[:, f, f]
+            side1 = self._small(ones, pairs[:, f, others], others)
+            side0 = self._small(rows - ones, pairs[:, others, others] - pairs[:, f, others], others)
+            if side1[0] + side0[0] == cost:
+                return self._split(f, side1[1], side0[1])
+        raise AssertionError("a least cost belongs to a leaf or a split")
+
+    def _small(self, whole: Array, ones: Array, others: Sequence[int]) -> tuple[int, Tree]:
+        """Find the best leaf or stump on rows; ``ones[:, j]`` counts those with feature j."""
+        leaf = int(self.search.leaf_cost(whole[:, None])[0])
+        stumps = self.search.leaf_cost(ones) + self.search.leaf_cost(whole[:, None] - ones)
+        if not len(others) or leaf <= stumps.min():
+            return leaf, self._leaf(whole)
+        at = int(stumps.argmin())
+        leaves = (self._leaf(ones[:, at]), self._leaf(whole - ones[:, at]))
+        return int(stumps[at]), self._split(others[at], *leaves)
+
+    def _leaf(self, rows: Array) -> Leaf:
+        counts = rows[:, None]
+        weights = np.array(self.search.form.weights, np.int64)
+        return Leaf(int(self.search.labels(counts, weights @ counts)[0]))
+
+    def _split(self, f: int, t1: Tree, t0: Tree) -> Split:
+        twin = self.search.features.twins[f][0]
+        return Split(twin.feature, t0, t1) if twin.flipped else Split(twin.feature, t1, t0)
+
+    def _value(self, path: Path) -> int:
+        return int(self.least[0, lattices.path_number(self.lattice, path)])
