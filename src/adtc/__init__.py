@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from adtc.engine.query import Space
     from adtc.engine.scoring import score
     from adtc.errors import ADTCError
+    from adtc.estimator import TreeSetClassifier, as_estimator
+    from adtc.models import TreeModel
     from adtc.profiles import Profile, profile
+    from adtc.profiles.store import load_profile
 
 __all__ = [
     "ADTCError",
@@ -22,13 +25,17 @@ __all__ = [
     "Monitor",
     "Profile",
     "Space",
+    "TreeModel",
+    "TreeSetClassifier",
     "__version__",
+    "as_estimator",
     "count",
     "datasets",
     "evaluate",
     "exists",
     "explain",
     "load_dataset",
+    "load_profile",
     "model_tensor",
     "optimize",
     "profile",
@@ -46,7 +53,10 @@ _HOMES = {
     "adtc.engine.query": ("Space",),
     "adtc.engine.scoring": ("score",),
     "adtc.errors": ("ADTCError",),
+    "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
+    "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.store": ("load_profile",),
 }
 
 

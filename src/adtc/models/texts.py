@@ -1,0 +1,95 @@
+"""Numbers as people read them, and a tree as indented text and as Graphviz DOT."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+from adtc.models.nodes import Node
+
+_HUNDRED = 100
+
+
+def rows_text(n: int) -> str:
+    """Write a number of rows.
+
+    Examples
+    --------
+    >>> rows_text(1204), rows_text(1)
+    ('1,204 rows', '1 row')
+    """
+    return f"{n:,} row" if n == 1 else f"{n:,} rows"
+
+
+def percent_text(share: Fraction) -> str:
+    """Write a share in whole per cent; only 0 and 1 themselves become 0 % and 100 %.
+
+    Examples
+    --------
+    >>> percent_text(Fraction(93, 100)), percent_text(Fraction(999, 1000))
+    ('93 %', '>99 %')
+    """
+    percent = round(share * _HUNDRED)
+    if percent == _HUNDRED and share < 1:
+        return ">99 %"
+    return "<1 %" if percent == 0 and share > 0 else f"{percent} %"
+
+
+def leaf_text(node: Node, labels: Sequence[str]) -> str:
+    """Write a leaf's label, its rows, and the share of them that have the label."""
+    assert node.label is not None
+    return f"{labels[node.label]}   {evidence_text(node.support, node.shares[node.label])}"
+
+
+def evidence_text(support: int, share: Fraction) -> str:
+    """Write the rows that a rule covers and the share of them that have its label."""
+    return f"({rows_text(support)}, {percent_text(share)})" if support else "(0 rows)"
+
+
+def to_text(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str]) -> str:
+    """Write the tree as indented lines, child 1 ("yes") first."""
+    texts = [
+        leaf_text(node, labels)
+        if node.feature is None
+        else f"{features[node.feature]}   ({rows_text(node.support)})"
+        for node in nodes
+    ]
+    return "\n".join(_lines(nodes, texts, 0, ("", "")))
+
+
+def _lines(
+    nodes: Sequence[Node], texts: Sequence[str], number: int, before: tuple[str, str]
+) -> Iterator[str]:
+    """Indent a subtree; ``before`` stands before its first line and before all others."""
+    first, indent = before
+    yield first + texts[number]
+    if nodes[number].feature is not None:
+        yes, no = children(nodes, number)
+        yield from _lines(nodes, texts, yes, (f"{indent}├─ yes: ", f"{indent}│  "))
+        yield from _lines(nodes, texts, no, (f"{indent}└─ no: ", f"{indent}   "))
+
+
+def children(nodes: Sequence[Node], number: int) -> tuple[int, int]:
+    """Find the two nodes below a split, child 1 first."""
+    yes, no = (node.number for node in nodes if node.parent == number)
+    return yes, no
+
+
+def to_dot(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str]) -> str:
+    """Write a Graphviz DOT digraph with supports; nodes are numbered in preorder."""
+    lines = []
+    for node in nodes:
+        if node.feature is None:
+            assert node.label is not None
+            text = f"{labels[node.label]}\n{evidence_text(node.support, node.shares[node.label])}"
+        else:
+            text = f"{features[node.feature]}\n{rows_text(node.support)}"
+        shape = "ellipse" if node.feature is None else "box"
+        lines.append(f"{node.number} [label={_dot_text(text)}, shape={shape}];")
+        if node.parent is not None:
+            answer = "yes" if node.branch else "no"
+            lines.append(f'{node.parent} -> {node.number} [label="{answer}"];')
+    return "\n".join(["digraph tree {", *(f"  {line}" for line in lines), "}"])
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
