@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from adtc.models import TreeModel
     from adtc.profiles import Profile, profile
     from adtc.profiles.store import load_profile
+    from adtc.show import plot
 
 __all__ = [
     "ADTCError",
@@ -38,6 +39,7 @@ __all__ = [
     "load_profile",
     "model_tensor",
     "optimize",
+    "plot",
     "profile",
     "read",
     "score",
@@ -57,6 +59,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.store": ("load_profile",),
+    "adtc.show": ("plot",),
 }
 
 

@@ -28,7 +28,7 @@ def credit() -> adtc.Data:
     [
         (None, (), "fast"),
         ("acc >= 0.72 and dp <= 0.1", ("size",), "fast"),
-        ("acc >= 0.72 and depth <= 1", (), "spec"),
+        ("acc >= 0.72 and support <= 300", (), "spec"),
         (None, ("support",), "spec"),
     ],
 )
@@ -41,7 +41,7 @@ def test_the_engine_is_the_one_that_answers(
 
 
 def test_the_metric_that_forces_the_specification_is_named(credit: adtc.Data) -> None:
-    assert "'depth'" in adtc.explain(credit, SPACE, "acc >= 0.7 and depth <= 2").reason
+    assert "'support'" in adtc.explain(credit, SPACE, "acc >= 0.7 and support <= 300").reason
     assert "'support'" in adtc.explain(credit, SPACE, metrics=["acc", "support"]).reason
     assert adtc.explain(credit, SPACE, engine="spec").reason == "it was asked for"
     with pytest.raises(QueryError, match="does not handle the metric 'depth'"):

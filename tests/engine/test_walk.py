@@ -120,7 +120,7 @@ def test_one_cell_that_holds_all_trees_is_listed(drawn):
 
 
 @pytest.mark.parametrize(
-    ("table", "max_size", "where", "switches"),
+    ("table", "space", "metrics", "switches"),
     [
         (
             oracle.Table(
@@ -128,28 +128,26 @@ def test_one_cell_that_holds_all_trees_is_listed(drawn):
                 y=(0, 1, 0, 0, 0),
                 z=(0, 1, 0, 0, 0),
             ),
-            2,
-            "error <= 3 and size <= 4",
+            oracle.Space(max_depth=2, minsup=1, max_size=2),
+            METRICS,
             Switches(combine=False, merge_rows=True),
         ),
         (
             oracle.Table(
-                rows=((0, 0, 0, 1), (1, 0, 0, 1), (1, 0, 0, 1), (0, 0, 1, 0), (0, 1, 1, 1),
-                      (0, 1, 1, 1), (0, 1, 0, 0)),
-                y=(1, 0, 1, 1, 0, 0, 0),
-                z=(1, 0, 0, 0, 0, 0, 0),
+                rows=((0, 0, 0), (0, 1, 0), (1, 0, 0), (0, 0, 1), (1, 1, 0), (1, 1, 1)),
+                y=(1, 0, 0, 0, 0, 0),
+                z=(0, 1, 0, 1, 1, 1),
             ),
-            3,
-            "dp <= 0.5",
+            oracle.Space(max_depth=3, minsup=1, max_size=4),
+            ["N11", "size"],
             Switches(),
         ),
     ],
     ids=["one side too large", "both sides together"],
-)  # fmt: skip
-def test_trees_beyond_a_budget_are_in_no_cell(table, max_size, where, switches):
+)
+def test_trees_beyond_a_budget_are_in_no_cell(table, space, metrics, switches):
     """Digits of a packed key run over for trees that are too large: equal keys are not enough."""
-    space = oracle.Space(max_depth=2, minsup=1, max_size=max_size)
-    check(table, space, METRICS, where, switches)
+    check(table, space, metrics, "error <= 3 and size <= 4", switches)
 
 
 def test_twins_and_complements_are_all_listed():

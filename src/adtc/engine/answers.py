@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from adtc.algebra import trees
 from adtc.algebra.affine import Affine, affine, as_term, ratio
 from adtc.algebra.formula import Formula, holds, value
+from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt
 from adtc.engine.monitor import Monitor
+from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, Status, log10, recording
 from adtc.engine.scoring import plain, score_form
@@ -287,7 +289,11 @@ def takes_fast(engine: Engine, question: Question) -> bool:
         raise QueryError(f"engine is {engine!r}, expected 'auto', 'spec' or 'fast'.")
     if engine == "spec":
         return False
-    unfit = [axis.name for axis in question.axes if axis.functional is None and axis.public]
+    unfit = [
+        axis.name
+        for axis in narrowed(question).axes
+        if axis.functional is None and axis.public and axis is not DEPTH
+    ]
     if unfit:
         _refuse_fast(engine, f"the metric '{unfit[0]}'")
         return False
@@ -311,6 +317,7 @@ def run_fast(
     """Count the good trees, or with a ``sign`` only those near the best."""
     from adtc.engine import fast  # Numba is loaded with the first question, not before
 
+    question = narrowed(question)
     if sign:
         result = fast.optimum(question, data, sign, switches=switches, monitor=monitor)
     else:
@@ -343,7 +350,10 @@ def _best_fast(
     from adtc.engine.plan import make_plan
 
     watch = monitor or Monitor()
+    question = narrowed(question)
     term = question.metrics[0][1]
+    if by_depth(question):
+        return run_fast(question, data, switches, watch, record, sign=sign).best(sign)
 
     def least(objective: Affine) -> tuple[Fraction | int, trees.Tree] | None:
         record.details["searches"] = record.details.get("searches", 0) + 1

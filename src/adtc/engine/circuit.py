@@ -88,15 +88,21 @@ class Ground:
     inside: Inside
 
 
-def prepare(plan: Plan, data: Data, switches: Switches, monitor: Monitor) -> Ground:
-    """Run the stages that need the data: features, lattice, inside pass."""
+def prepare(
+    plan: Plan, data: Data, switches: Switches, monitor: Monitor, *, depth: int | None = None
+) -> Ground:
+    """Run the stages that need the data: features, lattice, inside pass.
+
+    ``depth`` is that of the trees, if less than the question's.
+    """
     monitor.check()
     question = plan.question
     data = data.merged() if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)
     table = lattices.bit_planes(features, data, groups, len(plan.groups))
-    lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
+    depth = question.space.max_depth if depth is None else depth
+    lattice = lattices.numbered_paths(len(features.twins), depth)
     plan = with_multipliers(plan, table, _leaves(plan, switches).group_label, switches, monitor)
     leaves = _leaves(plan, switches)
     bounds = inside_pass(

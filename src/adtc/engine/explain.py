@@ -12,11 +12,13 @@ from typing import Any, Literal
 
 from adtc.algebra.affine import Affine
 from adtc.algebra.formula import And, Formula, Truth, parse
+from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine import answers
 from adtc.engine.lattice import distinct_features
 from adtc.engine.monitor import Monitor
+from adtc.engine.narrow import absorbed, narrowed
 from adtc.engine.plan import Form, Plan, conjuncts, make_plan
 from adtc.engine.query import Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, recording
@@ -185,12 +187,16 @@ def explain(
     """
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, define=define)
     told = parse(where) if isinstance(where, str) else where or Truth(True)
+    fast, constraint = answers.takes_fast(engine, question), question.constraint
+    if fast:
+        question = narrowed(question)
+        space = question.space
     features = distinct_features(data, question.minsup)
     usable, distinct = int(features.multiplicity.sum()), len(features.twins)
     groups = sum(n > 0 for n in question.schema.totals.values())
-    if answers.takes_fast(engine, question):
+    if fast:
         plan = make_plan(question)
-        pushed, filtered = _pushed(plan, told)
+        pushed, filtered = _pushed(plan, told, constraint)
         levels = min(max(0, space.max_depth - _CLOSED), distinct)
         subproblems = tuple(math.comb(distinct, k) << k for k in range(levels + 1))
         entry = len(plan.groups) * (4 if data.total < 2**30 else 8) + len(plan.budgets) * 12 + 1
@@ -272,8 +278,8 @@ def analyze(
 def _reason(engine: str, question: Question) -> str:
     if engine != "auto":
         return "it was asked for"
-    for axis in question.axes:
-        if axis.functional is None and axis.public:
+    for axis in narrowed(question).axes:
+        if axis.functional is None and axis.public and axis is not DEPTH:
             return f"the metric '{axis.name}' does not add up over leaves"
     return "every metric needed adds up over leaves"
 
@@ -291,7 +297,9 @@ def _parts(formula: Formula) -> Iterable[Formula]:
         yield from _parts(part)
 
 
-def _pushed(plan: Plan, told: Formula) -> tuple[tuple[PushedAtom, ...], tuple[str, ...]]:
+def _pushed(
+    plan: Plan, told: Formula, constraint: Formula
+) -> tuple[tuple[PushedAtom, ...], tuple[str, ...]]:
     """Read off which atoms became bounds; ``told`` is the constraint in the user's words.
 
     Replacing metrics by their definitions keeps the shape of a formula, so the user's atoms and
@@ -300,7 +308,7 @@ def _pushed(plan: Plan, told: Formula) -> tuple[tuple[PushedAtom, ...], tuple[st
     kept = {(budget.source, budget.limit) for budget in plan.budgets}
     pushed: list[PushedAtom] = []
     filtered: list[str] = []
-    for words, meaning in zip(_parts(told), _parts(plan.question.constraint), strict=True):
+    for words, meaning in zip(_parts(told), _parts(constraint), strict=True):
         links = list(zip(conjuncts(words), conjuncts(meaning), strict=True))
         if not links and words != Truth(True):
             filtered.append(str(words))
@@ -309,13 +317,20 @@ def _pushed(plan: Plan, told: Formula) -> tuple[tuple[PushedAtom, ...], tuple[st
                 (_bound(plan, form, limit), (source, limit) in kept)
                 for form, limit in plan.reader.bounds(atom)
             ]
-            if bounds:
+            narrows = absorbed(*atom)
+            if narrows is not None:
+                pushed.append(PushedAtom(text, (_of_space(*narrows),), ()))
+            elif bounds:
                 used = tuple(bound for bound, is_used in bounds if is_used)
                 idle = tuple(bound for bound, is_used in bounds if not is_used)
                 pushed.append(PushedAtom(text, used, idle))
             else:
                 filtered.append(text)
     return tuple(pushed), tuple(filtered)
+
+
+def _of_space(name: str, limit: int) -> str:
+    return f"{name} {'<=' if name == DEPTH.name else '>='} {limit} of the space"
 
 
 def _axis(plan: Plan, at: int) -> AxisRange:

@@ -8,29 +8,43 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.affine import affine
-from adtc.algebra.formula import Term
+from adtc.algebra.formula import Formula, Term
+from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT
-from adtc.algebra.trees import Tree
+from adtc.algebra.trees import Tree, depth
+from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
-from adtc.engine.columns import Column, evaluate, fractions, least_at, satisfied
+from adtc.engine.columns import Column, Ratios, evaluate, fractions, least_at, satisfied
+from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
+from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
 from adtc.engine.walk import Walk
-from adtc.engine.wide import counts_of, total_of
+from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The good cells of a run: packed keys and numbers of trees."""
+    """The good cells of a run: packed keys and numbers of trees.
+
+    Parameters
+    ----------
+    circuit
+        All good trees; of a question about depths, those of the largest depth.
+    depths, layers
+        Where depths are told apart: each cell's, and the circuit of the trees up to each depth.
+    """
 
     plan: Plan
     circuit: circuits.Circuit
     keys: npt.NDArray[np.int64]
     values: npt.NDArray[np.uint64]
+    depths: npt.NDArray[np.int64] | None = None
+    layers: tuple[circuits.Circuit, ...] = ()
 
     @property
     def total(self) -> int:
@@ -39,7 +53,7 @@ class Result:
 
     def tensor(self) -> dict[tuple[Any, ...], int]:
         """Return the number of good trees by the values of the requested metrics."""
-        lookup = self.plan.lookup(self.keys)
+        lookup = self.plan.lookup(self.keys, self.depths)
         columns = [fractions(evaluate(term, lookup)) for _, term in self.plan.question.metrics]
         tensor: dict[tuple[Any, ...], int] = {}
         for at, count in enumerate(counts_of(self.values)):
@@ -49,15 +63,25 @@ class Result:
 
     def axes(self) -> dict[str, Column]:
         """Return the values of the axes, cell by cell."""
-        return dict(zip(self.plan.axis_names, self.plan.digits(self.keys), strict=True))
+        axes = dict(zip(self.plan.axis_names, self.plan.digits(self.keys), strict=True))
+        return axes if self.depths is None else {**axes, DEPTH.name: self.depths}
 
     def terms(self) -> dict[str, Term]:
         """Return the requested metrics as terms over the axes."""
         return {name: self.plan.over_axes(term) for name, term in self.plan.question.metrics}
 
     def tree(self, at: int) -> Tree:
-        """Return the first tree of a cell."""
-        return Walk(self.circuit).unrank(int(self.keys[at]), 0)
+        """Return a tree of a cell, always the same."""
+        key = int(self.keys[at])
+        if self.depths is None:
+            return Walk(self.circuit).unrank(key, 0)
+        # the circuit also has the shallower trees of the cell: draw until one is deep enough
+        wanted = int(self.depths[at])
+        walk, source = Walk(self.layers[wanted]), np.random.default_rng(0)
+        count = walk.count(key)
+        while depth(tree := walk.unrank(key, uniform_below(source, count))) != wanted:
+            pass
+        return tree
 
     def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
         """Return the least (sign 1) or largest (−1) value of the first metric, and a tree with it.
@@ -65,10 +89,11 @@ class Result:
         None if there is no good tree on which the metric is defined.
         """
         term = self.plan.question.metrics[0][1]
-        at = least_at(evaluate(term, self.plan.lookup(self.keys)), sign)
+        values = evaluate(term, self.plan.lookup(self.keys, self.depths))
+        at = least_at(values, sign)
         if at is None:
             return None
-        (score,) = fractions(evaluate(term, self.plan.lookup(self.keys[at : at + 1])))
+        (score,) = fractions(Ratios(values.top[at : at + 1], values.bottom[at : at + 1]))
         return plain(score), self.tree(at)
 
 
@@ -82,6 +107,8 @@ def run(
     """Count the good trees by the question's axes."""
     assert question.semiring is COUNT
     monitor = monitor or Monitor()
+    if by_depth(question):
+        return _depth_by_depth(question, data, switches, monitor)
     plan = make_plan(question, push=switches.push)
     ground = circuits.prepare(plan, data, switches, monitor)
     limits = [budget.limit for budget in ground.plan.budgets]
@@ -102,7 +129,7 @@ def optimum(
     at the least value of all trees, good or not, and widens until a good tree is within it.
     """
     form = affine(question.metrics[0][1])
-    if form is None or not form.coefficients:
+    if form is None or not form.coefficients or by_depth(question):
         return run(question, data, switches=switches, monitor=monitor)
     monitor = monitor or Monitor()
     plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
@@ -119,6 +146,51 @@ def optimum(
         if len(result.keys) or limits[at] == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)
+
+
+def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor: Monitor) -> Result:
+    """Count the good trees of every depth: those up to it, less those up to the one before.
+
+    For each depth it is a number in the constraint, which is then pushed as usual.
+    """
+    made: dict[tuple[Formula, int], circuits.Circuit] = {}
+
+    def circuit(pushed: Formula, depth: int) -> circuits.Circuit:
+        if (pushed, depth) not in made:
+            plan = make_plan(question, push=switches.push, pushed=pushed)
+            ground = circuits.prepare(plan, data, switches, monitor, depth=depth)
+            limits = [budget.limit for budget in ground.plan.budgets]
+            made[pushed, depth] = circuits.grow(ground, limits, switches, monitor)
+        return made[pushed, depth]
+
+    found: list[Result] = []
+    for deepest in range(question.space.max_depth + 1):
+        pushed = at_depth(question, deepest).constraint
+        full = circuit(pushed, deepest)
+        keys, values = full.root.keys, full.root.values
+        if deepest:
+            values = _less(keys, values, circuit(pushed, deepest - 1).root)
+        depths = np.full(len(keys), deepest, np.int64)
+        lookup = full.ground.plan.lookup(keys, depths)
+        good = satisfied(question.constraint, lookup, len(keys)) & values.any(axis=1)
+        found.append(Result(full.ground.plan, full, keys[good], values[good], depths[good]))
+    return Result(
+        found[-1].plan,
+        found[-1].circuit,
+        np.concatenate([part.keys for part in found]),
+        joined([part.values for part in found]),
+        np.concatenate([part.depths for part in found if part.depths is not None]),
+        tuple(part.circuit for part in found),
+    )
+
+
+def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
+    """Subtract the numbers of the cells that another tensor also has."""
+    place = np.argsort(keys)
+    found = place[np.searchsorted(keys, other.keys, sorter=place)]
+    taken = np.zeros((len(keys), other.values.shape[1]), np.uint64)
+    taken[found] = other.values
+    return minus(values, taken)
 
 
 def _good_cells(circuit: circuits.Circuit) -> Result:

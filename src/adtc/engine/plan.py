@@ -27,8 +27,9 @@ from adtc.algebra.formula import (
     Term,
     Truth,
 )
-from adtc.algebra.metrics import SIZE, Functional, Primitive, RowGroup
+from adtc.algebra.metrics import DEPTH, SIZE, Functional, Primitive, RowGroup
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
+from adtc.engine.narrow import without_depth
 from adtc.engine.query import Question
 from adtc.errors import TooLargeError
 
@@ -113,12 +114,19 @@ class Plan:
         shifted = keys - sum(axis.low * axis.stride for axis in self.axes)
         return [shifted // axis.stride % axis.radix + axis.low for axis in self.axes]
 
-    def lookup(self, keys: npt.NDArray[np.int64]) -> Lookup:
-        """Say how affine forms are computed for whole trees with these keys."""
+    def lookup(
+        self, keys: npt.NDArray[np.int64], depths: npt.NDArray[np.int64] | None = None
+    ) -> Lookup:
+        """Say how affine forms are computed for whole trees with these keys (and depths)."""
         columns = self.digits(keys)
+        if depths is not None:
+            columns.append(depths)
 
         def value(form: Affine) -> Ratios:
+            form, by_depth = without_depth(form)
             coefficients, constant = self.reader.over(form, self.basis)
+            if depths is not None:
+                coefficients = (*coefficients, by_depth)
             return combine(coefficients, constant, columns, len(keys))
 
         return value
@@ -132,8 +140,9 @@ class Plan:
         """Write a term of the question in terms of the axes' values."""
         form = affine(term)
         if form is not None:
+            form, by_depth = without_depth(form)
             coefficients, constant = self.reader.over(form, self.basis)
-            combined = zip(self.axis_names, coefficients, strict=True)
+            combined = [*zip(self.axis_names, coefficients, strict=True), (DEPTH.name, by_depth)]
             return as_term(Affine({name: c for name, c in combined if c}, constant))
         match term:
             case Negate(inner):
@@ -145,7 +154,13 @@ class Plan:
         raise TypeError(f"not a term: {term!r}")
 
 
-def make_plan(question: Question, *, push: bool = True, objective: Affine | None = None) -> Plan:
+def make_plan(
+    question: Question,
+    *,
+    push: bool = True,
+    objective: Affine | None = None,
+    pushed: Formula | None = None,
+) -> Plan:
     """Choose axes, budgets and row groups for a question.
 
     Parameters
@@ -154,6 +169,9 @@ def make_plan(question: Question, *, push: bool = True, objective: Affine | None
         False keeps the constraint out of the budgets; max_size always is one.
     objective
         An affine form to be minimised: it becomes the first budget, with a limit every tree meets.
+    pushed
+        What every tree of interest satisfies, if that is more than the constraint: the depth may
+        be a number there. The axes do not depend on it.
     """
     schema = question.schema
     keys = [key for key, n in schema.totals.items() if n]
@@ -165,7 +183,7 @@ def make_plan(question: Question, *, push: bool = True, objective: Affine | None
 
     budgets = [
         Budget(form, limit, source)
-        for atom, source in conjuncts(question.constraint if push else Truth(True))
+        for atom, source in conjuncts((pushed or question.constraint) if push else Truth(True))
         for form, limit in reader.bounds(atom)
     ]
     if question.space.max_size is not None:
@@ -179,9 +197,9 @@ def make_plan(question: Question, *, push: bool = True, objective: Affine | None
         if form.countable(totals):
             budgets = [Budget(form, limit, "objective"), *others]
 
-    needed = [budget.form for budget in budgets]
+    needed = [b.form for b in budgets if pushed is None or b.source == "max_size"]
     for term in _terms(question):
-        needed += [reader.form(affine_form) for affine_form in parts(term)]
+        needed += [reader.form(without_depth(part)[0]) for part in parts(term)]
     units = reader.units()
     axes = _packed(_basis(needed, units, totals, most_leaves), units, totals, most_leaves)
     merged = _merge_groups(keys, [axis.form for axis in axes], question)
@@ -279,13 +297,16 @@ class Reader:
         """Bound a term that must be at most (or below) zero."""
         over = ratio(term)
         if over is not None and over[1].coefficients:
-            if self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
+            known = all(name in self.primitives for name in over[1].coefficients)
+            if known and self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
                 yield from self._bound(over[0], strict=strict)
             return
         for form in convex(term) or ():
             yield from self._bound(form, strict=strict)
 
     def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
+        if any(name not in self.primitives for name in affine.coefficients):
+            return  # the depth does not add up over leaves
         form, scale, constant = self.reduced(affine)
         if scale == 0:
             return

@@ -199,7 +199,9 @@ class _Ruler:
         """Measure a whole tree."""
         if not isinstance(tree, Leaf | Split):
             raise QueryError(f"expected a tree made of Leaf and Split, but {tree!r} came.")
-        most = self.ground.plan.question.space.max_depth
+        lattice, features = self.ground.lattice, len(self.ground.features.twins)
+        # where features run out before the depth does, no tree is too deep
+        most = lattice.levels + lattice.rest if lattice.levels < features else depth(tree)
         if depth(tree) > most:
             raise _not_good(f"its depth is {depth(tree)}, at most {most} is allowed")
         measured = self._measure(tree, self.map.rows, frozenset())

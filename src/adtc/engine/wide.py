@@ -1,5 +1,6 @@
 """Numbers of several 64-bit limbs, lowest first: read them, add them up, exactly."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,33 @@ def sums_of(values: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[int]:
             part = np.add.reduceat(half[order], bounds[filled])
             sums[filled] += part.astype(object) << (32 * place)
     return [int(total) for total in sums]
+
+
+def joined(parts: Sequence[Limbs]) -> Limbs:
+    """Put lists of numbers behind one another, all as wide as the widest."""
+    width = max((part.shape[1] for part in parts), default=1)
+    padded = [np.pad(part, ((0, 0), (0, width - part.shape[1]))) for part in parts]
+    return np.concatenate(padded) if padded else np.zeros((0, width), np.uint64)
+
+
+def minus(values: Limbs, less: Limbs) -> Limbs:
+    """Subtract number by number; no difference may be negative.
+
+    Examples
+    --------
+    >>> minus(limbs_of([2**64]), limbs_of([1])).tolist()
+    [[18446744073709551615, 0]]
+    """
+    width = values.shape[1]
+    less = np.pad(less, ((0, 0), (0, max(0, width - less.shape[1]))))
+    found = np.empty_like(values)
+    borrow = np.zeros(len(values), np.uint64)
+    for place in range(width):
+        taken = less[:, place] + borrow  # wraps to 0 only if the limb is full and one is borrowed
+        found[:, place] = values[:, place] - taken
+        wrapped = (taken == 0) & (borrow == 1)
+        borrow = ((values[:, place] < taken) | wrapped).astype(np.uint64)
+    return found
 
 
 def _halves(values: Limbs) -> list[Limbs]:

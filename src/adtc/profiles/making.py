@@ -69,10 +69,11 @@ def profile(
             result = run_fast(question, data, switches, monitor, record)
             order = np.argsort(result.keys, kind="stable")
             axes = {name: column[order] for name, column in result.axes().items()}
+            trees = result.values[order]
+            if result.depths is not None:  # a cell of a circuit holds trees of several depths
+                return Profile(axes, trees, result.terms(), record)
             source = Source(data, space, result.circuit)
-            return Profile(
-                axes, result.values[order], result.terms(), record, result.keys[order], source
-            )
+            return Profile(axes, trees, result.terms(), record, result.keys[order], source)
         cells = sorted(good_cells(question, data, record).items())
         names = [axis.name for axis in question.axes]
         indices = np.array([index for index, _ in cells], np.int64).reshape(-1, len(names))

@@ -32,8 +32,9 @@ if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved prof
     from adtc.algebra.trees import Tree
     from adtc.engine.circuit import Circuit
     from adtc.profiles.crosstab import Crosstab
-    from adtc.profiles.curves import Marginal, Moments, PenaltyCurve, ToleranceCurve
+    from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
     from adtc.profiles.difference import Difference
+    from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
 
@@ -156,8 +157,9 @@ class Profile:
         """Return what trees are drawn from, or say why there is none."""
         if self.source is None:
             raise QueryError(
-                f"this profile was kept without its circuit, which {purpose} needs: make it anew, "
-                f"or save it with circuit=True (--circuit) before loading it."
+                f"{purpose} needs the circuit, which this profile has not: it was saved without "
+                f"it, is told apart by depth, or comes from the specification engine; save it with "
+                f"circuit=True (--circuit), or make it anew with other metrics."
             )
         return self.source
 
@@ -228,20 +230,20 @@ class Profile:
         return difference(self, other, **options)
 
     def marginal(self, metric: str) -> "Marginal":
-        """Count the trees by one metric: see `adtc.profiles.curves.marginal`."""
-        from adtc.profiles.curves import marginal
+        """Count the trees by one metric: see `adtc.profiles.marginals.marginal`."""
+        from adtc.profiles.marginals import marginal
 
         return marginal(self, metric)
 
     def moments(self, metric: str) -> "Moments":
-        """Compute mean and variance of a metric: see `adtc.profiles.curves.moments`."""
-        from adtc.profiles.curves import moments
+        """Compute mean and variance of a metric: see `adtc.profiles.marginals.moments`."""
+        from adtc.profiles.marginals import moments
 
         return moments(self, metric)
 
     def rollup(self, steps: Mapping[str, Any]) -> "Profile":
-        """Round metrics down and merge the cells that agree: see `adtc.profiles.curves.rollup`."""
-        from adtc.profiles.curves import rollup
+        """Round metrics down and merge cells: see `adtc.profiles.marginals.rollup`."""
+        from adtc.profiles.marginals import rollup
 
         return rollup(self, steps)
 

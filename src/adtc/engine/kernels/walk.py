@@ -225,6 +225,6 @@ def match(start, stop, keys, order, costs, b, key):
 @kernel
 def _afford(costs, i, j, b):
     for d in range(len(b)):
-        if False:
+        if costs[i, d] + costs[j, d] > b[d]:
             return False
     return True

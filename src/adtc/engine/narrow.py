@@ -1,0 +1,118 @@
+"""Conditions on depth and support, turned into the space itself.
+
+A tree satisfies ``depth <= c`` iff it is in the space of depth c, and ``support >= c`` iff it is in
+the space whose leaves hold at least c rows. Such atoms, where every good tree must satisfy them,
+leave the formula; what else asks for the depth is answered depth by depth.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from adtc.algebra.affine import Affine, affine
+from adtc.algebra.formula import And, Arithmetic, Comparison, Formula, Number, Term, Truth, names
+from adtc.algebra.formula import substitute as replace_names
+from adtc.algebra.metrics import DEPTH, SUPPORT
+from adtc.engine.query import Question
+
+_MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "="}
+
+
+def narrowed(question: Question) -> Question:
+    """Move bounds on depth and support from the constraint into the space."""
+    if not {DEPTH.name, SUPPORT.name} & {axis.name for axis in question.axes}:
+        return question
+    depth, support = question.space.max_depth, question.minsup
+    kept: list[Formula] = []
+    for atom in _atoms(question.constraint):
+        match atom:
+            case Comparison((left, right), (op,)) if limit := absorbed(left, op, right):
+                if limit[0] == DEPTH.name:
+                    depth = min(depth, limit[1])
+                else:
+                    support = max(support, limit[1])
+            case _:
+                kept.append(atom)
+    if depth < 0 or support > question.schema.total:
+        kept, depth, support = [Truth(False)], 0, question.minsup
+    constraint = _all_of(kept)
+    told = set(names(constraint)).union(*(names(term) for _, term in question.metrics))
+    gone = {DEPTH.name, SUPPORT.name} - told
+    pairs = zip(question.axes, question.shape, strict=True)
+    axes = [(axis, size) for axis, size in pairs if axis.name not in gone]
+    return replace(
+        question,
+        space=replace(question.space, max_depth=depth, minsup=support, relminsup=None),
+        minsup=support,
+        axes=tuple(axis for axis, _ in axes),
+        shape=tuple(size for _, size in axes),
+        constraint=constraint,
+    )
+
+
+def absorbed(left: Term, op: str, right: Term) -> tuple[str, int] | None:
+    """Return what an atom says of the space: the largest depth, or the least support."""
+    match _bound(left, op, right):
+        case (DEPTH.name, "<=" | "<" as sign, limit):
+            return DEPTH.name, _at_most(limit, strict=sign == "<")
+        case (SUPPORT.name, ">=" | ">" as sign, limit):
+            return SUPPORT.name, -_at_most(-limit, strict=sign == ">")
+    return None
+
+
+def by_depth(question: Question) -> bool:
+    """Tell whether the question must be answered depth by depth."""
+    return any(axis.name == DEPTH.name for axis in question.axes)
+
+
+def at_depth(question: Question, depth: int) -> Question:
+    """Ask the same of trees of one depth: the depth becomes a number in the formula."""
+    number = {DEPTH.name: Number(Fraction(depth))}
+    return replace(
+        question,
+        space=replace(question.space, max_depth=depth),
+        constraint=replace_names(question.constraint, number),
+    )
+
+
+def without_depth(form: Affine) -> tuple[Affine, Fraction]:
+    """Split a form into what adds up over leaves and its coefficient of the depth."""
+    others = {name: c for name, c in form.coefficients.items() if name != DEPTH.name}
+    return Affine(others, form.constant), form.coefficients.get(DEPTH.name, Fraction())
+
+
+def _atoms(formula: Formula) -> Iterable[Formula]:
+    """Cut a conjunction, and chains of comparisons, into parts."""
+    match formula:
+        case And(members):
+            for member in members:
+                yield from _atoms(member)
+        case Comparison(terms, ops):
+            for left, op, right in zip(terms, ops, terms[1:], strict=False):
+                yield Comparison((left, right), (op,))
+        case Truth(True):
+            return
+        case _:
+            yield formula
+
+
+def _all_of(atoms: list[Formula]) -> Formula:
+    if not atoms:
+        return Truth(True)
+    return atoms[0] if len(atoms) == 1 else And(tuple(atoms))
+
+
+def _bound(left: Term, op: str, right: Term) -> tuple[str, str, Fraction] | None:
+    """Read ``name op limit`` off a comparison of depth or support with a number."""
+    form = affine(Arithmetic("-", left, right))
+    if form is None or len(form.coefficients) != 1 or op not in _MIRRORED:
+        return None
+    ((name, c),) = form.coefficients.items()
+    return name, op if c > 0 else _MIRRORED[op], -form.constant / c
+
+
+def _at_most(limit: Fraction, *, strict: bool) -> int:
+    """Return the largest whole number that is at most, or below, a limit."""
+    largest = math.floor(limit)
+    return largest - 1 if strict and largest == limit else largest

@@ -1,0 +1,221 @@
+"""Pareto fronts: the trees that no other tree of the profile beats in every criterion.
+
+Values are replaced by their exact ranks, so that all comparisons are of whole numbers. Fronts are
+found by sorting (two criteria) and by divide and conquer (more), not by comparing all pairs.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.engine.columns import Truths
+from adtc.errors import QueryError
+from adtc.profiles.bins import Codes
+from adtc.profiles.profile import Profile
+from adtc.profiles.values import Value
+from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
+
+Ranks = npt.NDArray[np.int64]  # [point, criterion]; less is better
+_FEW = 4096  # pairs that are compared at once rather than divided further
+
+
+@dataclass(frozen=True, eq=False)
+class Front:
+    """The points of a Pareto front, best in the first criterion first.
+
+    Parameters
+    ----------
+    maximize, minimize
+        The criteria, as metrics or terms over metrics.
+    points
+        Per point the exact values, in the order of ``names``.
+    trees
+        Per point the number of trees that have exactly these values.
+    profile
+        The trees among which none is better.
+    codes
+        Per cell of the profile the point it belongs to, −1 for none.
+    """
+
+    maximize: tuple[str, ...]
+    minimize: tuple[str, ...]
+    points: tuple[tuple[Value, ...], ...]
+    trees: tuple[int, ...]
+    profile: Profile = field(repr=False)
+    codes: Codes = field(repr=False)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the criteria: those to maximise, then those to minimise."""
+        return self.maximize + self.minimize
+
+    @property
+    def count(self) -> int:
+        """Count the trees on the front."""
+        return sum(self.trees)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def point(self, i: int) -> Profile:
+        """Return the profile of the trees on one point."""
+        if not 0 <= i < len(self.points):
+            raise QueryError(
+                f"there is no point {i}: the front has {len(self.points)}, counted from 0."
+            )
+        return self.profile.take(self.codes == i)
+
+    def to_text(self) -> str:
+        """Write an aligned table, one line per point."""
+        if not self.points:
+            return "no tree has all criteria defined"
+        goals = [f"{name} (max)" for name in self.maximize]
+        goals += [f"{name} (min)" for name in self.minimize]
+        rows = [
+            [str(i), *map(approximate, point), grouped(n)]
+            for i, (point, n) in enumerate(zip(self.points, self.trees, strict=True))
+        ]
+        return aligned([["", *goals, "trees"], *rows])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the front as plain JSON values; ``exact`` holds what floats cannot."""
+        return {
+            "maximize": list(self.maximize),
+            "minimize": list(self.minimize),
+            "points": [
+                {
+                    "values": dict(zip(self.names, map(json_number, point), strict=True)),
+                    "exact": dict(zip(self.names, map(exact_text, point), strict=True)),
+                    "trees": n,
+                }
+                for point, n in zip(self.points, self.trees, strict=True)
+            ],
+            "count": self.count,
+        }
+
+    def plot(self, **options: Any) -> Any:
+        """Draw the front; see ``adtc.show.plot`` for the options."""
+        # `show` stands above this room; a method that people expect here may reach for it late.
+        return import_module("adtc.show").plot(self, **options)
+
+
+def pareto(
+    profile: Profile,
+    *,
+    maximize: str | Sequence[str] = (),
+    minimize: str | Sequence[str] = (),
+) -> Front:
+    """Find the trees that no other tree beats in every criterion.
+
+    Parameters
+    ----------
+    maximize, minimize
+        Metrics, or terms over them, one or several.
+
+    Notes
+    -----
+    A tree with an undefined criterion is neither on the front nor does it beat another.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    >>> found = adtc.profile(data, adtc.Space(max_depth=1), ["size", "error"])
+    >>> front = pareto(found, minimize=["size", "error"])
+    >>> front.points, front.trees
+    (((1, 1), (2, 0)), (1, 1))
+    """
+    up, down = _listed(maximize), _listed(minimize)
+    names = up + down
+    if not names:
+        raise QueryError("a front needs a criterion: name metrics to maximize or to minimize.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise QueryError(f"'{twice}' is named twice among the criteria of a front.")
+    found = [profile.values(name) for name in names]
+    defined = np.ones(profile.num_cells, bool)
+    ranks = np.empty((profile.num_cells, len(names)), np.int64)
+    for at, values in enumerate(found):
+        undefined = len(values.distinct) - 1 if None in values.distinct[-1:] else -1
+        defined &= values.codes != undefined
+        ranks[:, at] = -values.codes if at < len(up) else values.codes
+    points, inverse = np.unique(ranks[defined], axis=0, return_inverse=True)
+    kept = undominated(points)
+    number = np.where(kept, np.cumsum(kept) - 1, -1)
+    codes = np.full(profile.num_cells, -1, np.int64)
+    codes[defined] = number[inverse.reshape(-1)]
+    return Front(
+        up,
+        down,
+        tuple(
+            tuple(values.distinct[abs(int(rank))] for values, rank in zip(found, row, strict=True))
+            for row in points[kept]
+        ),
+        tuple(profile.totals(codes, int(kept.sum()))),
+        profile,
+        codes,
+    )
+
+
+def undominated(points: Ranks) -> Truths:
+    """Tell which points no other one beats; less is better.
+
+    Points must differ and be sorted lexicographically: a point is then only beaten by earlier
+    ones.
+    """
+    n, criteria = points.shape
+    if n <= 1 or criteria == 1:
+        return _truths(np.arange(n) == 0)
+    if criteria == 2:  # noqa: PLR2004
+        best_before = np.minimum.accumulate(points[:, 1])[:-1]
+        return _truths(np.concatenate([[True], points[1:, 1] < best_before]))
+    if n * n <= _FEW:
+        better = np.all(points[None] <= points[:, None], axis=2) & ~np.eye(n, dtype=bool)
+        return _truths(~np.any(better, axis=1))
+    half = n // 2
+    early, late = undominated(points[:half]), undominated(points[half:])
+    rivals, rest = points[:half][early, 1:], points[half:][late, 1:]
+    late[late] = ~_reached(rivals, rest)
+    return _truths(np.concatenate([early, late]))
+
+
+def _reached(rivals: Ranks, points: Ranks) -> Truths:
+    """Tell which points have a rival that is at least as good in every criterion."""
+    if not len(rivals) or not len(points):
+        return np.zeros(len(points), bool)
+    criteria = points.shape[1]
+    if criteria == 1:
+        return _truths(points[:, 0] >= rivals[:, 0].min())
+    if criteria == 2:  # noqa: PLR2004
+        order = np.argsort(rivals[:, 0], kind="stable")
+        best = np.minimum.accumulate(rivals[order, 1])
+        before = np.searchsorted(rivals[order, 0], points[:, 0], side="right")
+        return (before > 0) & (best[np.maximum(before - 1, 0)] <= points[:, 1])
+    if len(rivals) * len(points) <= _FEW:
+        return _truths(np.any(np.all(rivals[None] <= points[:, None], axis=2), axis=1))
+    values = np.unique(np.concatenate([rivals[:, 0], points[:, 0]]))
+    if len(values) == 1:
+        return _reached(rivals[:, 1:], points[:, 1:])
+    middle = values[(len(values) - 1) // 2]
+    low_rivals, low = rivals[:, 0] <= middle, points[:, 0] <= middle
+    reached = np.empty(len(points), bool)
+    reached[low] = _reached(rivals[low_rivals], points[low])
+    reached[~low] = _reached(rivals[~low_rivals], points[~low])
+    # every low rival is at least as good in the first criterion as every high point
+    reached[~low] |= _reached(rivals[low_rivals, 1:], points[~low, 1:])
+    return reached
+
+
+def _truths(array: npt.NDArray[Any]) -> Truths:
+    return np.asarray(array, bool)
+
+
+def _listed(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)

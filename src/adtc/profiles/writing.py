@@ -1,0 +1,170 @@
+"""Numbers and tables as text, and files that are whole or not there at all.
+
+Counts are Python integers of any size and stay exact; a short form says how many digits it keeps.
+"""
+
+import csv
+import html
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+from adtc.errors import QueryError
+
+_SMALL = 100_000  # counts below are short enough in full
+
+
+def grouped(count: int) -> str:
+    """Write a count in full, with thousands separators."""
+    return f"{count:,}"
+
+
+def scientific(count: int, digits: int) -> tuple[str, int]:
+    """Round a count to so many digits: mantissa and exponent of ten.
+
+    Examples
+    --------
+    >>> scientific(123_456, 3), scientific(99_960, 3)
+    (('1.23', 5), ('1.00', 5))
+    """
+    exponent = len(str(count)) - 1
+    unit = 10 ** max(0, exponent - digits + 1)
+    kept = (count + unit // 2) // unit
+    if len(str(kept)) > digits:
+        kept, exponent = kept // 10, exponent + 1
+    text = str(kept).ljust(digits, "0")
+    return (f"{text[0]}.{text[1:]}" if digits > 1 else text), exponent
+
+
+def short(count: int, digits: int = 3) -> str:
+    """Write a count in few characters: in full while it is small, then as 1.23e15.
+
+    Examples
+    --------
+    >>> short(99_999), short(12_345_678_901_234_567_890)
+    ('99,999', '1.23e19')
+    """
+    if abs(count) < _SMALL:
+        return grouped(count)
+    mantissa, exponent = scientific(abs(count), digits)
+    return f"{'-' if count < 0 else ''}{mantissa}e{exponent}"
+
+
+def fixed(value: Fraction | int, places: int) -> str:
+    """Write a number with so many decimals, halves rounded up.
+
+    Examples
+    --------
+    >>> fixed(Fraction(2, 3), 3), fixed(Fraction(-1, 8), 2), fixed(5, 0)
+    ('0.667', '-0.13', '5')
+    """
+    scaled = (2 * abs(Fraction(value)) * 10**places + 1) // 2
+    digits = str(scaled).zfill(places + 1)
+    sign = "-" if value < 0 and scaled else ""
+    return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
+
+
+def places_for(values: Iterable[Fraction | int]) -> int:
+    """Find how many decimals show values exactly or, if that takes many, apart and in proportion.
+
+    Examples
+    --------
+    >>> places_for([Fraction(1, 4), Fraction(1, 2)]), places_for([Fraction(1, 3), Fraction(2, 3)])
+    (2, 2)
+    """
+    known = sorted({Fraction(value) for value in values})
+    gaps = [b - a for a, b in pairwise(known)] or [abs(v) for v in known if v] or [Fraction(1)]
+    apart = max(0, 1 - math.floor(math.log10(min(gaps))))
+    for places in range(apart):
+        if all((value * 10**places).denominator == 1 for value in known):
+            return places
+    return apart
+
+
+def labels_of(values: Sequence[Fraction | int]) -> list[str]:
+    """Write values of one axis with the same number of decimals, whole numbers in full."""
+    places = places_for(values)
+    return [f"{int(v):,}" if places == 0 else fixed(v, places) for v in values]
+
+
+def exact_text(value: Fraction | int | None) -> str:
+    """Write a value exactly, as a fraction if it is one; 'undefined' for None."""
+    return "undefined" if value is None else str(value)
+
+
+def approximate(value: Fraction | int | None) -> str:
+    """Write a value for people: whole numbers in full, others with five decimals."""
+    if value is None:
+        return "undefined"
+    whole = Fraction(value).denominator == 1
+    return f"{int(value):,}" if whole else fixed(value, 5)
+
+
+def json_number(value: Fraction | int | None) -> int | float | None:
+    """Write a value as JSON has numbers: an integer, a float, or null where undefined."""
+    if value is None:
+        return None
+    return int(value) if Fraction(value).denominator == 1 else float(value)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Lay out rows of text in right-aligned columns; the first column is left-aligned."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            cell.ljust(width) if at == 0 else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    )
+    return "\n".join(lines)
+
+
+def html_table(rows: Sequence[Sequence[str]], caption: str) -> str:
+    """Write rows of text as one table; the first row and the first column are headers."""
+
+    def cells(row: Sequence[str], tag: str, scope: str) -> str:
+        first = f'<th scope="{"col" if tag == "th" else "row"}">{html.escape(row[0])}</th>'
+        return first + "".join(f"<{tag}{scope}>{html.escape(cell)}</{tag}>" for cell in row[1:])
+
+    head = cells(rows[0], "th", ' scope="col"')
+    body = "\n".join(f"<tr>{cells(row, 'td', '')}</tr>" for row in rows[1:])
+    style = "border-collapse:collapse;text-align:right;font-variant-numeric:tabular-nums"
+    return (
+        f'<table class="adtc" style="{style}">\n<caption>{html.escape(caption)}</caption>\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>"
+    )
+
+
+def write_whole(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
+    """Write a file under a temporary name beside its place, then rename it.
+
+    An interrupted write leaves what was there before.
+    """
+    target = Path(path).resolve()
+    if target.is_dir():
+        raise QueryError(f"cannot write '{path}': it is a folder; name a file in it.")
+    if not target.parent.is_dir():
+        raise QueryError(f"cannot write '{path}': its folder does not exist; make it first.")
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
+            made = Path(folder) / target.name
+            write(made)
+            made.replace(target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise QueryError(f"cannot write '{path}': {reason}; choose another place.") from None
+
+
+def write_csv(path: str | os.PathLike[str], rows: Sequence[Sequence[str]]) -> None:
+    """Write rows of text as a CSV file."""
+
+    def write(place: Path) -> None:
+        with place.open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows(rows)
+
+    write_whole(path, write)
