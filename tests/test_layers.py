@@ -29,7 +29,7 @@ ORDER = (
     {"models"},
     {"profiles"},
     {"show"},
-    {"estimator", "dashboard"},
+    {"estimator", "dashboard", "paper"},
     {"adtc"},
     {"cli"},
     {"__main__"},

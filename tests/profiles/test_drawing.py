@@ -300,7 +300,7 @@ def test_profiles_of_one_run_share_the_walk_and_free_it():
         (lambda p: p.best(1, minimize="acc", maximize="acc"), "not both"),
         (lambda p: p.spread(2, by="acc"), "expected a list of metrics"),
         (lambda p: p.different(2, among=0), "n is 0"),
-        (lambda p: replace(p, source=None).draw(), "without its circuit, which drawing needs"),
+        (lambda p: replace(p, source=None).draw(), "drawing needs the circuit"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_sentence(profile, call, why):
@@ -310,5 +310,5 @@ def test_what_cannot_be_asked_is_said_in_one_sentence(profile, call, why):
 
 def test_a_profile_of_the_specification_engine_has_no_circuit():
     found = adtc.profile(table(), adtc.Space(max_depth=1), ["size"], engine="spec")
-    with pytest.raises(QueryError, match="without its circuit"):
+    with pytest.raises(QueryError, match="drawing needs the circuit"):
         drawing.draw(found)

@@ -110,7 +110,7 @@ def test_the_circuit_is_kept_on_request_only(tmp_path):
     assert back.source is None
     with pytest.raises(adtc.ADTCError, match="circuit=True"):
         back.need_source("drawing")
-    with pytest.raises(adtc.ADTCError, match="kept without its circuit"):
+    with pytest.raises(adtc.ADTCError, match="needs the circuit, which this profile has not"):
         back.save(tmp_path / "again.adtc", circuit=True)
     assert os.listdir(tmp_path) == ["run.adtc"]
     with zipfile.ZipFile(tmp_path / "run.adtc") as archive:

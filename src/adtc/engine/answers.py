@@ -231,6 +231,16 @@ def evaluate(
             if takes_fast(engine, counted):
                 cells = run_fast(counted, data, switches, monitor, record).tensor()
                 return _sum_of_cells(R, cells, bool(texts))
+        if engine != "spec" and R.compiled and not callable(aggregation):
+            from adtc.engine import scalar
+
+            tight = narrowed(question)
+            if scalar.summable(tight, R) and takes_fast(engine, tight):
+                texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
+                record.engine = "fast"
+                return scalar.sum_over_trees(
+                    tight, data, texts, define, switches=switches, monitor=monitor or Monitor()
+                )
         _refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
         return _total(question, good_cells(question, data, record))
 

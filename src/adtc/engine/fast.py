@@ -1,5 +1,6 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -23,6 +24,7 @@ from adtc.engine.plan import Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
+from adtc.engine.values import distinct_values
 from adtc.engine.walk import Walk
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
@@ -54,10 +56,13 @@ class Result:
     def tensor(self) -> dict[tuple[Any, ...], int]:
         """Return the number of good trees by the values of the requested metrics."""
         lookup = self.plan.lookup(self.keys, self.depths)
-        columns = [fractions(evaluate(term, lookup)) for _, term in self.plan.question.metrics]
+        columns = []
+        for _, term in self.plan.question.metrics:
+            found = distinct_values(evaluate(term, lookup))
+            columns.append([found.distinct[code] for code in found.codes.tolist()])
+        indices = zip(*columns, strict=True) if columns else itertools.repeat(())
         tensor: dict[tuple[Any, ...], int] = {}
-        for at, count in enumerate(counts_of(self.values)):
-            index = tuple(plain(column[at]) for column in columns)
+        for index, count in zip(indices, counts_of(self.values), strict=False):
             tensor[index] = tensor.get(index, 0) + count
         return tensor
 

@@ -14,7 +14,7 @@ from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.marginals import Drawn, marginal
 from adtc.profiles.profile import Profile
-from adtc.profiles.values import Value
+from adtc.engine.values import Value
 from adtc.profiles.writing import json_number
 
 

@@ -16,7 +16,7 @@ from adtc.engine.columns import Truths
 from adtc.errors import QueryError
 from adtc.profiles.bins import Codes
 from adtc.profiles.profile import Profile
-from adtc.profiles.values import Value
+from adtc.engine.values import Value
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
 
 Ranks = npt.NDArray[np.int64]  # [point, criterion]; less is better

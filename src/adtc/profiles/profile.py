@@ -22,7 +22,7 @@ from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
-from adtc.profiles.values import Values, distinct_values
+from adtc.engine.values import Values, distinct_values
 
 if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved profile needs none
     from collections.abc import Iterator

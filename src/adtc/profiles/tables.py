@@ -16,7 +16,7 @@ from adtc.algebra.affine import affine
 from adtc.engine.record import log10
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile, joint_codes
-from adtc.profiles.values import Value, Values
+from adtc.engine.values import Value, Values
 from adtc.profiles.writing import write_whole
 
 RECORD = b"adtc_record"

@@ -119,7 +119,7 @@ def plan_extract(mask, offsets, planes, kept, moves, new_offsets, new_rows, use_
         for w in range(offsets[p], offsets[p + 1]):
             kept[w] = popcount(mask[w])
             rows += np.int64(kept[w])
-            if not use_pext:
+            if not use_pext or not HAS_PEXT:
                 moves_for(mask[w], moves[w])
         new_rows[p] = rows
         new_offsets[p + 1] = new_offsets[p] + ((rows + 63) >> 6)

@@ -1,4 +1,4 @@
-"""The distinct values of a metric over the cells of a profile, in exact order."""
+"""The distinct values of a metric over many cells, in exact order."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Ratios, fractions, less, reduced
+from adtc.engine.scoring import plain
 
 Value = Fraction | int | None  # None: undefined
 
@@ -43,7 +44,7 @@ def distinct_values(column: Ratios) -> Values:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     values = fractions(Ratios(pairs.top[order], pairs.bottom[order]))
-    return Values(tuple(map(_plain, values)), place[codes])
+    return Values(tuple(map(plain, values)), place[codes])
 
 
 def _ascending(pairs: Ratios) -> npt.NDArray[np.int64]:
@@ -75,7 +76,3 @@ def _unique_pairs(
 
 def _key(value: Fraction | None) -> tuple[bool, Fraction]:
     return (value is None, value or Fraction())
-
-
-def _plain(value: Fraction | None) -> Value:
-    return int(value) if value is not None and value.denominator == 1 else value

@@ -1,0 +1,94 @@
+"""Semirings with compiled functions give on the fast engine what the specification gives."""
+
+import math
+
+import numpy as np
+import pytest
+
+import adtc
+from adtc import semirings
+from adtc.engine.switches import Switches
+
+SOFT = semirings.compiled(
+    "soft",
+    0.0,
+    1.0,
+    lambda a, b: a + b,
+    lambda a, b: a * b,
+    leaf=lambda label, values: 0.9 ** values[0] * (1 + label),
+)
+# the largest, over trees, of the smallest N11 − error of a leaf
+BOTTLENECK = semirings.compiled(
+    "bottleneck",
+    -math.inf,
+    math.inf,
+    max,
+    min,
+    leaf=lambda label, values: values[0] - values[1],
+)
+SPACES = [
+    adtc.Space(max_depth=0),
+    adtc.Space(max_depth=1, trivial_splits=False),
+    adtc.Space(max_depth=2, minsup=0),
+    adtc.Space(max_depth=3, minsup=2),
+    adtc.Space(max_depth=4, minsup=5, trivial_splits=False),
+    adtc.Space(max_depth=4, minsup=3, labels="majority", trivial_splits=False),
+]
+
+
+def data(labels: int = 2) -> adtc.Data:
+    """Draw a table with a complement and weights."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (50, 4))
+    X = np.c_[X, 1 - X[:, 0]]
+    y = (X[:, 0] + X[:, 1] * (rng.random(50) < 0.5)) % labels
+    return adtc.Data.from_arrays(X, y, weights=rng.integers(1, 3, 50), labels=(0, 1, 2)[:labels])
+
+
+@pytest.mark.parametrize("space", SPACES)
+@pytest.mark.parametrize("labels", [2, 3])
+def test_sums_agree_with_the_specification(space, labels):
+    table = data(labels)
+    for switches in (Switches(), Switches(merge_features=False, merge_rows=True, pext=False)):
+        fast = adtc.evaluate(
+            table, space, SOFT, aggregation="error", engine="fast", switches=switches
+        )
+        spec = adtc.evaluate(table, space, SOFT, aggregation="error", engine="spec")
+        assert math.isclose(fast, spec, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("space", SPACES[:4])
+def test_several_metrics_in_an_idempotent_semiring(space):
+    found = [
+        adtc.evaluate(data(), space, BOTTLENECK, aggregation=["N11", "error"], engine=engine)
+        for engine in ("fast", "spec")
+    ]
+    assert found[0] == found[1]
+
+
+def test_a_constraint_is_left_to_the_specification():
+    table, space = data(), adtc.Space(max_depth=2)
+    some = adtc.evaluate(table, space, SOFT, aggregation="error", where="size <= 2")
+    every = adtc.evaluate(table, space, SOFT, aggregation="error")
+    assert 0 < some < every
+    with pytest.raises(adtc.ADTCError, match="the fast engine does not handle the semiring 'soft'"):
+        adtc.evaluate(table, space, SOFT, aggregation="error", where="size <= 2", engine="fast")
+
+
+def test_a_bound_on_the_depth_is_none():
+    table = data()
+    bounded = adtc.evaluate(
+        table, adtc.Space(max_depth=3), SOFT, aggregation="error", where="depth <= 1", engine="fast"
+    )
+    assert math.isclose(
+        bounded, adtc.evaluate(table, adtc.Space(max_depth=1), SOFT, aggregation="error")
+    )
+
+
+def test_log_sums_follow_from_counts():
+    table, space = data(), adtc.Space(max_depth=3, minsup=2)
+    fast, spec = (
+        adtc.evaluate(table, space, "log-sum-exp", aggregation="error", engine=engine)
+        for engine in ("fast", "spec")
+    )
+    assert math.isclose(fast, spec, rel_tol=1e-12)
