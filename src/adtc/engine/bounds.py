@@ -87,13 +87,9 @@ def inside_pass(
         kind=kind,
     )
     found = np.full((len(searched), sum(sizes)), costs.infinity, kind)
-    if lattice.levels == 0:
-        inside.close_root(table, lattice, costs, counts, found)
-    else:
-        counts[0] = table.totals
-        Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
-        for level in range(lattice.levels - 1, -1, -1):
-            paths.ascend(level, 0, math.comb(n, level), n, lattice, costs, counts, found)
+    Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
+    for level in range(lattice.levels - 1, -1, -1):
+        paths.ascend(level, 0, math.comb(n, level), n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
     least = np.full((len(forms), sum(sizes)), costs.infinity, kind)
     for d, form in enumerate(forms):
@@ -136,22 +132,32 @@ class Walker:
 
     def visit(self, features: range, counts: Array, least: Array) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
-        pext = self.switches.pext
-        if self._shares_counts and self.lattice.levels == _TWO:
+        pext, levels = self.switches.pext, self.lattice.levels
+        shares = self._shares_counts
+        if levels == 0:
+            close: Callable[..., None] = inclusion.close_whole if shares else inside.close_root
+            close(self.table, self.lattice, self.costs, counts, least)
+            return
+        if shares and levels <= _TWO:
             root = self._root(pext)
 
             def job(first: int) -> None:
-                inclusion.pairs_root(
-                    first, self.table, self.lattice, self.costs, pext, root, counts, least
-                )
+                if levels == _TWO:
+                    inclusion.pairs_root(
+                        first, self.table, self.lattice, self.costs, pext, root, counts, least
+                    )
+                else:
+                    inclusion.singles_root(
+                        first, self.table, self.lattice, self.costs, root, counts, least
+                    )
 
         else:
-            shares = self._shares_counts and self.lattice.levels > _TWO
             walk: Callable[..., None] = inclusion.walk_pairs if shares else inside.walk
 
             def job(first: int) -> None:
                 walk(first, self.table, self.lattice, self.costs, pext, counts, least)
 
+        counts[0] = self.table.totals
         run_jobs(job, features, "least costs", self.monitor)
 
     @property

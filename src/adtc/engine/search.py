@@ -184,11 +184,10 @@ class _Attempt:
         """Return the least cost, and what each feature at the root can reach."""
         n, levels, monitor = self.search.n, self.lattice.levels, self.search.monitor
         promise = np.full(n, int(self.costs.infinity))
-        if levels == 0:
-            inside.close_root(self.table, self.lattice, self.costs, self.counts, self.least)
-            return int(self.least[0, 0]), self.search._stumps()
-        self.counts[0] = self.table.totals
         walker = Walker(self.table, self.lattice, self.costs, self.search.switches, monitor)
+        if levels == 0:
+            walker.visit(range(n), self.counts, self.least)
+            return int(self.least[0, 0]), self.search._stumps()
         batch = monitor.threads
         for start in range(0, n, batch):
             tried = range(start, min(n, start + batch))

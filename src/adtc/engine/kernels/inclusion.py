@@ -168,6 +168,95 @@ def pairs_root(c, table, lattice, costs, use_pext, prefix, counts, least):
 
 
 @kernel
+def singles_root(c, table, lattice, costs, prefix, counts, least):
+    """Visit the two paths of one literal of a feature; its pairs must be counted."""
+    stack = make_stack(table, np.int64(0))
+    mix = mixing(costs)
+    room = make_room(table, mix, costs.infinity)
+    note_singles(stack, np.int64(0), np.int64(0), c, prefix, lattice, costs.minsup, counts)
+    for ch in range(mix.shape[0]):
+        total = mix[ch, 0] - mix[ch, 0]
+        for g in range(mix.shape[1]):
+            total += mix[ch, g] * table.totals[g]
+        room.whole[0, ch] = prefix.M1[ch, c, c]
+        room.whole[1, ch] = total - prefix.M1[ch, c, c]
+    active = 0
+    for d in range(stack.used[0]):
+        low, high = min(c, d), max(c, d)
+        for ch in range(mix.shape[0]):
+            both = prefix.M1[ch, low, high]
+            room.ones[0, ch, active] = both
+            room.ones[1, ch, active] = prefix.M1[ch, d, d] - both
+        if d != c and (
+            _splits(room, np.int64(0), np.int64(active), costs)
+            or _splits(room, np.int64(1), np.int64(active), costs)
+        ):
+            room.A[active] = d
+            active += 1
+    for ch in range(mix.shape[0]):
+        for i in range(active):
+            for j in range(i + 1, active):
+                both = prefix.M2[c, ch, room.A[i], room.A[j]]
+                room.four[0, ch, i, j] = both
+                room.four[1, ch, i, j] = prefix.M1[ch, room.A[i], room.A[j]] - both
+    number = lattice.base[1] + 2 * c
+    for s in range(2):
+        if room.whole[s, 0] >= costs.minsup:
+            node = number + np.int64((s == 1) != prefix.flipped[c])
+            solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
+
+
+@kernel
+def close_whole(table, lattice, costs, counts, least):
+    """Solve the whole table where it is itself the last level."""
+    mix = mixing(costs)
+    room = make_room(table, mix, costs.infinity)
+    prefix = open_root(table, costs)
+    for ch in range(mix.shape[0]):
+        total = mix[ch, 0] - mix[ch, 0]
+        for g in range(mix.shape[1]):
+            total += mix[ch, g] * table.totals[g]
+        room.whole[0, ch] = total
+    for g in range(len(table.totals)):
+        counts[0, g] = table.totals[g]
+    active = 0
+    if lattice.rest > 0:
+        for d in range(table.words.shape[0]):
+            for ch in range(mix.shape[0]):
+                room.ones[0, ch, active] = prefix.M1[ch, d, d]
+            if _splits(room, np.int64(0), np.int64(active), costs):
+                room.A[active] = d
+                active += 1
+    if lattice.rest > 1:  # else no pair is filled in, and there are no splits below the first
+        for ch in range(mix.shape[0]):
+            for i in range(active):
+                for j in range(i + 1, active):
+                    room.four[0, ch, i, j] = prefix.M1[ch, room.A[i], room.A[j]]
+    if room.whole[0, 0] >= costs.minsup:
+        solve(np.int64(0), np.int64(active), np.int64(0), mix, room, costs, least)
+
+
+@kernel
+def _splits(room, s, at, costs):
+    return costs.minsup <= room.ones[s, 0, at] <= room.whole[s, 0] - costs.minsup
+
+
+@kernel
+def solve(s, active, node, mix, room, costs, least):
+    """Find the least costs of one of the nodes at hand."""
+    padded = (active + LANES - 1) // LANES * LANES
+    for ch in range(mix.shape[0]):
+        for j in range(active, padded):
+            room.ones[s, ch, j] = 0
+    for d in range(len(costs.constants)):
+        least[d, node] = least_mixed(
+            room.four[s, 0], room.four[s, d + 1], room.ones[s, 0], room.ones[s, d + 1],
+            room.whole[s, 0], room.whole[s, d + 1], active, costs.constants[d],
+            mix.dtype.type(costs.minsup), costs.infinity, room.best1, room.best0,
+        )  # fmt: skip
+
+
+@kernel
 def walk_pairs(first, table, lattice, costs, use_pext, counts, least):
     """Do what `inside.walk` does, for paths of three literals or more."""
     stack = make_stack(table, lattice.levels)
@@ -338,7 +427,7 @@ def two_literals(
             room.whole[s, ch] = total
     active = np.int64(0)
     if len(costs.constants):
-        active = choose_active(stack.used[level], c, h, prefix, room, costs.minsup)
+        active = choose_active(stack.used[level], c, h, prefix, room, costs)
     if active:
         planes = len(table.plane_group)
         plan_extract(
@@ -371,16 +460,11 @@ def two_literals(
         negative2 = (s % 2 == 1) != prefix.flipped[h]
         node = number + (np.int64(negative1) << level) + (np.int64(negative2) << (level + 1))
         if note(room.totals[s], node, costs.minsup, counts):
-            for d in range(len(costs.constants)):
-                least[d, node] = least_mixed(
-                    room.four[s, 0], room.four[s, d + 1], room.ones[s, 0], room.ones[s, d + 1],
-                    room.whole[s, 0], room.whole[s, d + 1], active, costs.constants[d],
-                    mix.dtype.type(costs.minsup), costs.infinity, room.best1, room.best0,
-                )  # fmt: skip
+            solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
 
 
 @kernel
-def choose_active(used, c, h, prefix, room, minsup):
+def choose_active(used, c, h, prefix, room, costs):
     """List the features that can split at least one of the four nodes, with their diagonals."""
     active = 0
     for d in range(used):
@@ -395,7 +479,7 @@ def choose_active(used, c, h, prefix, room, minsup):
             room.ones[2, ch, active] = n2 - n12
             room.ones[3, ch, active] = n - n1 - n2 + n12
         for s in range(4):
-            if minsup <= room.ones[s, 0, active] <= room.whole[s, 0] - minsup:
+            if _splits(room, np.int64(s), np.int64(active), costs):
                 room.A[active] = d
                 active += 1
                 break
@@ -423,9 +507,6 @@ def spread_signs(c, h, active, mix, prefix, room, infinity):
         for i in range(active):
             for j in range(active, padded):
                 four[s, 0, i, j] = -infinity
-        for ch in range(mix.shape[0]):
-            for j in range(active, padded):
-                room.ones[s, ch, j] = 0
 
 
 @kernel

@@ -19,7 +19,9 @@ def kernel(function: F) -> F:
 
 def _compiled(function: F, *, cache: bool) -> F:
     # error_model="numpy": no zero-division branches in inner loops; kernels never divide by data.
-    jit = numba.njit(nogil=True, cache=cache, error_model="numpy")
+    # No C callbacks are needed: without them each kernel is compiled once less.
+    options: dict[str, Any] = {"cache": cache, "no_cfunc_wrapper": True}
+    jit = numba.njit(nogil=True, error_model="numpy", **options)
     return cast(F, jit(function))
 
 
