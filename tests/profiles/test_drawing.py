@@ -1,6 +1,5 @@
 """Trees of a profile: uniform, reproducible, numbered, and as good as their cells say."""
 
-import gc
 import itertools
 import math
 from collections import Counter
@@ -267,16 +266,20 @@ def test_projected_metrics_are_shown(profile):
     assert dict(one.metrics) == {"acc * 60 + size": full.metrics["acc"] * 60 + full.metrics["size"]}
 
 
-def test_profiles_of_one_run_share_the_walk_and_free_it():
+def test_profiles_of_one_run_share_the_walk():
     found = adtc.profile(table(), adtc.Space(max_depth=1), ["size"])
-    gc.collect()
-    before = len(numbered._TOOLS)
     found.draw(1)
-    found.where("size = 2").draw(1)
-    assert len(numbered._TOOLS) == before + 1
-    del found
-    gc.collect()
-    assert len(numbered._TOOLS) == before
+    tools = found.source.kept["tools"]
+    part = found.where("size = 2")
+    part.draw(1)
+    assert part.source.kept["tools"] is tools
+
+
+def test_a_drawn_tree_is_a_model():
+    data = table()
+    drawn = adtc.profile(data, adtc.Space(max_depth=2), ["size", "acc"]).draw(1, seed=3)[0]
+    assert drawn.model.metrics("size", "acc") == drawn.metrics
+    assert sum(rule.support for rule in drawn.model.rules()) == data.total
 
 
 @pytest.mark.parametrize(

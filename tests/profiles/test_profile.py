@@ -8,8 +8,8 @@ from hypothesis import given, settings
 
 import adtc
 from adtc.engine.columns import Ratios, fractions
-from adtc.engine.wide import counts_of
 from adtc.engine.values import distinct_values
+from adtc.engine.wide import counts_of
 from strategies import problems
 
 METRICS = ["size", "error", "acc", "f1"]

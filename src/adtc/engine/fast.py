@@ -1,6 +1,7 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -20,7 +21,7 @@ from adtc.engine.columns import Column, Ratios, evaluate, fractions, least_at, s
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
-from adtc.engine.plan import Plan, make_plan
+from adtc.engine.plan import Budget, Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
@@ -141,16 +142,32 @@ def optimum(
     if not any(budget.source == "objective" for budget in plan.budgets):
         return run(question, data, switches=switches, monitor=monitor)
     ground = circuits.prepare(plan, data, switches, monitor)
-    limits = [budget.limit for budget in ground.plan.budgets]
-    at = next(i for i, b in enumerate(ground.plan.budgets) if b.source == "objective")
-    highest, least = limits[at], ground.inside.root[at]
-    step = 0
+    budgets, roots = ground.plan.budgets, ground.inside.root
+    highest = next(b.limit for b in budgets if b.source == "objective")
+    least, step = _lower_bound(budgets, roots), 0
     while True:
-        limits[at] = min(highest, least + step)
+        limit = min(highest, least + step)
+        limits = [budget.limit_at(limit) for budget in budgets]
         result = _good_cells(circuits.grow(ground, limits, switches, monitor))
-        if len(result.keys) or limits[at] == highest:
+        if len(result.keys) or limit == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)
+
+
+def _lower_bound(budgets: Sequence[Budget], roots: Sequence[int]) -> int:
+    """Bound the objective of every good tree from below.
+
+    q · objective + p · other ≥ its least value, and the other is within its own limit; the budget
+    of the objective alone bounds it, too.
+    """
+    bounds = []
+    for budget, least in zip(budgets, roots, strict=True):
+        if budget.source == "objective":
+            bounds.append(least)
+        elif budget.mixed and budget.mixed[0][1].source == "objective":
+            (q, _), (p, other) = budget.mixed
+            bounds.append(-((p * other.limit - least) // q))
+    return max(bounds)
 
 
 def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor: Monitor) -> Result:

@@ -18,7 +18,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget, Form, Plan
 from adtc.engine.switches import Switches
 
-_TRIED = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))
+_TRIED = tuple(Fraction(2) ** power for power in range(-4, 3))
 _FINEST = 10**7  # largest denominator of a multiplier
 _SHALLOW = 3  # depth of the trees on which multipliers are sought
 
@@ -65,6 +65,9 @@ def _partners(plan: Plan) -> tuple[Budget | None, Sequence[Budget]]:
     searched = [b for b in plan.budgets if any(map(any, b.form.weights))]
     if len(searched) < 2:  # noqa: PLR2004
         return None, ()
+    for objective in searched:
+        if objective.source == "objective":  # then combinations bound the best good value
+            return objective, [b for b in searched if b is not objective]
     # A bound that the best single labelling cannot meet by itself prices all others: for a
     # performance limit the least value is near the limit, for a gap it is far below.
     first = max(searched, key=lambda b: _share(plan, b))
@@ -93,7 +96,7 @@ def _combined(plan: Plan, first: Budget, other: Budget, factor: Fraction) -> tup
         weights,
     )
     source = f"{first.source}, and {multiplier} times {other.source}"
-    return q, Budget(form, q * first.limit + p * other.limit, source)
+    return q, Budget(form, q * first.limit + p * other.limit, source, ((q, first), (p, other)))
 
 
 def _range(plan: Plan, budget: Budget) -> tuple[int, int]:

@@ -71,11 +71,26 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A pushed atom: every good tree has ``form`` ≤ ``limit``."""
+    """A pushed atom: every good tree has ``form`` ≤ ``limit``.
+
+    Parameters
+    ----------
+    mixed
+        Of a combination: the budgets that it adds up, each with its factor.
+    """
 
     form: Form
     limit: int
     source: str
+    mixed: "tuple[tuple[int, Budget], ...]" = ()
+
+    def limit_at(self, objective: int) -> int:
+        """Return the limit if trees with a larger value of the objective are of no interest."""
+        if self.source == "objective":
+            return min(self.limit, objective)
+        if self.mixed:
+            return sum(factor * part.limit_at(objective) for factor, part in self.mixed)
+        return self.limit
 
 
 @dataclass(frozen=True, slots=True)

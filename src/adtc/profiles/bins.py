@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from adtc.algebra.formula import Number
 from adtc.engine.columns import Ratios, fractions, least_at
-from adtc.errors import QueryError
 from adtc.engine.values import Values, distinct_values
+from adtc.errors import QueryError
 from adtc.profiles.writing import json_number, labels_of
 
 Kind = Literal["range", "value", "below", "above", "undefined"]

@@ -10,11 +10,11 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
+from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.marginals import Drawn, marginal
 from adtc.profiles.profile import Profile
-from adtc.engine.values import Value
 from adtc.profiles.writing import json_number
 
 

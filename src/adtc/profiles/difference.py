@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from adtc.algebra.formula import Formula
+from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Codes, joined, make_bins
 from adtc.profiles.crosstab import BinsWanted, Crosstab, count_cells, per_axis
 from adtc.profiles.profile import Profile, joint_codes
-from adtc.engine.values import Value
 from adtc.profiles.writing import aligned, approximate, fixed, grouped, html_table, write_csv
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from adtc.algebra.formula import Arithmetic, Name, Number, Term
 from adtc.engine.columns import Column, Ratios, evaluate, from_columns, reduced
+from adtc.engine.values import Value, distinct_values
 from adtc.engine.wide import limbs_of
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.profile import Profile, joint_codes
-from adtc.engine.values import Value, distinct_values
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
 
 

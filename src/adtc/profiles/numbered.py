@@ -9,7 +9,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +16,13 @@ import numpy.typing as npt
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
 from adtc.engine.columns import evaluate, fractions, from_columns
+from adtc.engine.scoring import plain
 from adtc.engine.walk import Walk
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
+from adtc.models import TreeModel
 from adtc.profiles.profile import Profile
-from adtc.profiles.rescoring import Scorer, Value, plain
+from adtc.profiles.rescoring import Scorer, Value
 
 Array = npt.NDArray[Any]
 _NARROW = 2**62
@@ -52,18 +53,18 @@ class DrawnTree:
     data: Data = field(repr=False)
     seed: int | None = None
 
+    @property
+    def model(self) -> TreeModel:
+        """Make it a model: rules, pictures, predictions."""
+        return TreeModel(self.tree, self.data)
 
-@dataclass(slots=True, weakref_slot=True)
+
+@dataclass(slots=True)
 class _Tools:
     """What all profiles over one circuit share."""
 
     walk: Walk
     scorer: Scorer
-
-
-# By the circuit's identity; the tools keep their circuit, so a key lives as long as its entry, and
-# the profiles keep the tools.
-_TOOLS: WeakValueDictionary[int, _Tools] = WeakValueDictionary()
 
 
 class NumberedTrees:
@@ -72,11 +73,11 @@ class NumberedTrees:
     def __init__(self, profile: Profile) -> None:
         source = profile.need_source("drawing")
         assert profile.keys is not None
-        tools = _TOOLS.get(id(source.circuit))
+        tools = source.kept.get("tools")
         if tools is None:
             question = source.circuit.ground.plan.question
             tools = _Tools(Walk(source.circuit), Scorer(source.data, question))
-            _TOOLS[id(source.circuit)] = tools
+            source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys: list[int] = profile.keys.tolist()
         self.count = profile.count

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Truths
+from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Codes
 from adtc.profiles.profile import Profile
-from adtc.engine.values import Value
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
 
 Ranks = npt.NDArray[np.int64]  # [point, criterion]; less is better

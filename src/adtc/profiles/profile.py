@@ -20,9 +20,9 @@ from adtc.data import Data
 from adtc.engine.columns import Column, Ratios, evaluate, from_columns, satisfied
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
+from adtc.engine.values import Values, distinct_values
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
-from adtc.engine.values import Values, distinct_values
 
 if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved profile needs none
     from collections.abc import Iterator
@@ -43,11 +43,18 @@ X = TypeVar("X", Formula, Term)
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where the trees of a profile come from: the table and the circuit of all good trees."""
+    """Where the trees of a profile come from: the table and the circuit of all good trees.
+
+    Parameters
+    ----------
+    kept
+        What walks over the circuit have found out; all profiles filtered from one share it.
+    """
 
     data: Data
     space: Space
     circuit: "Circuit"
+    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 @dataclass(frozen=True, eq=False)

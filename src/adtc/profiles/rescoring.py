@@ -13,8 +13,10 @@ import numpy.typing as npt
 from adtc.algebra.formula import names
 from adtc.algebra.trees import Leaf, Tree, size, to_string
 from adtc.data import Data
+from adtc.data.bits import pack
 from adtc.engine.columns import Column, Lookup, evaluate, fractions, from_columns, satisfied
 from adtc.engine.query import Question, row_groups
+from adtc.engine.scoring import plain
 
 Value = Fraction | int | None  # None: undefined
 Words = npt.NDArray[np.uint64]
@@ -35,7 +37,7 @@ class Scorer:
             for b in range(width)
         ]
         planes = [plane for plane in planes if plane[2].any()]
-        self._words = np.stack([_packed(rows, data.bits.shape[1]) for *_, rows in planes])
+        self._words = np.stack([pack(rows) for *_, rows in planes])
         self._worth = np.zeros((len(planes), len(groups)), np.int64)
         for at, (g, b, _) in enumerate(planes):
             self._worth[at, g] = 1 << b
@@ -106,15 +108,3 @@ class Scorer:
         column = self.data.bits[tree.feature]
         self._send(tree.t1, column if arrived is None else arrived & column, counts)
         self._send(tree.t0, ~column if arrived is None else arrived & ~column, counts)
-
-
-def plain(value: Fraction | None) -> Value:
-    """Return whole numbers as integers."""
-    return int(value) if value is not None and value.denominator == 1 else value
-
-
-def _packed(rows: npt.NDArray[np.bool_], words: int) -> Words:
-    packed = np.zeros(8 * words, np.uint8)
-    some = np.packbits(rows, bitorder="little")
-    packed[: len(some)] = some
-    return packed.view("<u8").astype(np.uint64, copy=False)

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from adtc.algebra.affine import affine
 from adtc.engine.record import log10
+from adtc.engine.values import Value, Values
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile, joint_codes
-from adtc.engine.values import Value, Values
 from adtc.profiles.writing import write_whole
 
 RECORD = b"adtc_record"
