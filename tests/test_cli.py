@@ -18,7 +18,6 @@ from click.testing import CliRunner, Result
 import adtc
 from adtc.cli import main
 from adtc.cli.commands import count as count_command
-from adtc.cli.demo import QUESTIONS
 from adtc.cli.options import SHARED, Option
 from adtc.cli.running import cold_cache
 from adtc.cli.text import trees as trees_text
@@ -92,6 +91,7 @@ def test_count_for_people_names_number_status_and_conventions() -> None:
 def test_no_tree_counts_zero_and_has_no_logarithm() -> None:
     given = answer("count", "small.csv", *SPACE, "--where", "error < 0")
     assert (given["count"], given["log10"]) == (0, None)
+    assert [(near["atom"], near["alone"]) for near in given["nearest"]] == [("error < 0", [0])]
 
 
 @pytest.mark.usefixtures("folder")
@@ -101,7 +101,8 @@ def test_exists_shows_a_tree_or_none() -> None:
     assert yes["tree"] == {"feature": "a", "yes": {"label": 1}, "no": {"label": 0}}
     no = answer("exists", "small.csv", *SPACE, "--where", "error = 0 and size = 1")
     assert (no["exists"], no["tree"], no["status"]) == (False, None, "exact")
-    assert set(no) == {"exists", "tree", "status", "record"}
+    assert set(yes) == {"exists", "tree", "status", "record"}
+    assert set(no) == {"exists", "tree", "status", "nearest", "record"}
 
 
 @pytest.mark.usefixtures("folder")
@@ -299,18 +300,10 @@ def test_explain_runs_only_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("explain", *args).exit_code == 0
 
 
-def test_demo_answers_live_and_shows_the_commands() -> None:
-    result = run("demo")
-    assert result.exit_code == 0
-    for question, command in QUESTIONS:
-        assert f"{question}\n$ adtc {command}\n" in result.stdout
-    _, command = QUESTIONS[0]
-    first = run(*shlex.split(command)).stdout.splitlines()[0]
-    assert f"$ adtc {command}\n{first}\n" in result.stdout
-    assert "if " in result.stdout.split(QUESTIONS[-1][1])[1]
+EXAMPLES = ["count", "exists", "optimize", "explain", "datasets", "profile", "crosstab", "pareto"]
 
 
-@pytest.mark.parametrize("command", ["count", "exists", "optimize", "explain", "datasets"])
+@pytest.mark.parametrize("command", [*EXAMPLES, "draw"])
 def test_the_example_in_the_help_runs(command: str) -> None:
     shown = run(command, "--help").stdout
     example = shown.split("Example:\n")[1].strip()
@@ -530,8 +523,8 @@ MISTAKES = {
     ),
     "unknown engine": (["count", "small.csv", *SPACE, "--engine", "best"], "'best' is not one of"),
     "metric too much for the engine": (
-        [*WHERE, "depth <= 1", "--engine", "fast"],
-        "the fast engine does not handle the metric 'depth'",
+        [*WHERE, "support <= 1", "--engine", "fast"],
+        "the fast engine does not handle the metric 'support'",
     ),
     "explained metric unknown": (
         ["explain", "small.csv", *SPACE, "--metrics", "size, eror"],
@@ -601,7 +594,7 @@ def test_without_arguments_help_is_shown() -> None:
     result = run()
     assert result.exit_code == 0
     assert result.stdout == run("--help").stdout
-    assert "_ADTC_COMPLETE" in result.stdout
+    assert 'eval "$(adtc completion bash)"' in result.stdout
     assert all(name in result.stdout for name in main.commands)
 
 

@@ -298,3 +298,13 @@ def test_members_that_do_not_fit_are_refused(tmp_path, change):
     path = made().save(tmp_path / "run.adtc", circuit=True)
     with pytest.raises(adtc.ADTCError, match="is damaged and cannot be loaded"):
         load_profile(rewritten(path, change))
+
+
+def test_the_circuit_can_be_left_in_the_file(tmp_path):
+    data = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1]], [1, 1, 0])
+    profile = adtc.profile(data, adtc.Space(max_depth=1), ["size", "error"])
+    path = profile.save(tmp_path / "run.adtc", circuit=True)
+    loaded = adtc.load_profile(path, circuit=False)
+    assert loaded.source is None
+    assert loaded.count == profile.count
+    assert adtc.load_profile(path).draw(1, seed=0)[0].tree == profile.draw(1, seed=0)[0].tree

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adtc.cli import completion
 from adtc.cli.group import main
 from adtc.cli.options import OUTPUT, PRINTING, RUN, SECTIONS, SHARED, TABLE, TREES, Option
 from adtc.cli.output import Answer, check_output, deliver
@@ -57,12 +58,16 @@ class Asked:
         """Give the engine's name; click has checked it."""
         return self.run.get("engine", "auto")
 
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Give what a `Monitor` is to watch."""
+        return {name: value for name, value in self.run.items() if name != "engine"}
+
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
         from adtc.engine.monitor import Monitor
 
-        limits = {name: value for name, value in self.run.items() if name != "engine"}
-        monitor = Monitor(**limits)
+        monitor = Monitor(**self.limits)
         options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
         return watched(lambda: question(*about, **options), monitor)
 
@@ -142,15 +147,20 @@ name is also that of a bundled table is written ./NAME."""
 
 
 def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
-    """Make a command out of a function that answers; its name and help are the function's."""
+    """Make a command out of a function that answers; its name and help are the function's.
+
+    A command whose own options take ``-o`` writes something else there than what it prints.
+    """
+    taken = {spelling for option in own for spelling in option.opts}
+    printing = [option for option in PRINTING if not taken.intersection(option.opts)]
 
     def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None, **values: Any) -> None:
-            check_output(output, values.get("table"))
+        def run(as_json: bool, output: Path | None = None, **values: Any) -> None:
+            check_output(output, values.get("table") or values.get("source"))
             deliver(function(**values), as_json, output)
 
         made = SectionedCommand(
-            function.__name__, callback=run, help=function.__doc__, params=[*own, *PRINTING]
+            function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]
         )
         made.example = example
         main.add_command(made)
@@ -168,6 +178,7 @@ def table_command(*own: Option, example: str) -> Callable[[Answering], click.Com
             return function(Asked.take(values), **values)
 
         answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
-        return command(click.Argument(["table"]), *own, *SHARED, example=example)(answer)
+        argument = click.Argument(["table"], shell_complete=completion.tables)
+        return command(argument, *own, *SHARED, example=example)(answer)
 
     return decorate

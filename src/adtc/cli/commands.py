@@ -7,8 +7,9 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import text
+from adtc.cli import completion, text
 from adtc.cli.asking import Asked, command, table_command
+from adtc.cli.nothing import nearest_told
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
 
@@ -39,15 +40,18 @@ def count(asked: Asked) -> Answer:
     """Count the trees that satisfy a constraint."""
     import adtc
 
-    found = asked.answer(adtc.count, asked.data(), asked.space(), asked.where)
+    data = asked.data()
+    found = asked.answer(adtc.count, data, asked.space(), asked.where)
+    nearest, told = ({}, []) if found else nearest_told(asked, data)
     return Answer(
         {
             "count": int(found),
             "log10": found.log10,
             "status": found.status,
+            **nearest,
             "record": found.record.to_json(),
         },
-        [Line(f"{text.trees(found)} ({found.status})", "bold"), *text.footer(found.record)],
+        [text.answer(found, found.status), *told, *text.footer(found.record)],
     )
 
 
@@ -59,7 +63,8 @@ def exists(asked: Asked) -> Answer:
     data = asked.data()
     found = asked.answer(adtc.exists, data, asked.space(), asked.where)
     tree, record = found.tree, found.record
-    lines = [Line(f"no such tree exists ({record.status})", "bold")]
+    nearest, told = ({}, []) if found else nearest_told(asked, data)
+    lines = [Line(f"no such tree exists ({record.status})", "bold"), *told]
     if tree is not None:
         lines = [
             Line(f"yes, such a tree exists ({record.status})", "bold"),
@@ -71,6 +76,7 @@ def exists(asked: Asked) -> Answer:
             "exists": bool(found),
             "tree": _tree(tree, data),
             "status": record.status,
+            **nearest,
             "record": record.to_json(),
         },
         [*lines, *text.footer(record)],
@@ -78,10 +84,12 @@ def exists(asked: Asked) -> Answer:
 
 
 @table_command(
-    Option("--minimize", metavar="METRIC", help="Metric or term to minimize (default error)."),
-    Option("--maximize", metavar="METRIC", help="Metric or term to maximize instead."),
+    Option("--minimize", metavar="METRIC", shell_complete=completion.metrics,
+           help="Metric or term to minimize (default error)."),
+    Option("--maximize", metavar="METRIC", shell_complete=completion.metrics,
+           help="Metric or term to maximize instead."),
     example="adtc optimize german-credit --maxdep 1 --maximize f1 --where 'dp <= 0.05'",
-)
+)  # fmt: skip
 def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer:
     """Find a best tree among those that satisfy a constraint."""
     import adtc
@@ -98,7 +106,10 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
     objective, record = minimize or maximize or "error", best.record
     proof = f"{record.status}, {'proved' if best.proved else 'not proved'}"
     metrics: dict[str, text.Value] = {}
-    lines = [Line(f"no tree satisfies the constraint with {objective} defined ({proof})", "bold")]
+    # a tree may satisfy the constraint and still not be comparable
+    nearest, told = nearest_told(asked, data, sure=False) if best.tree is None else ({}, [])
+    none = f"no tree satisfies the constraint with {objective} defined ({proof})"
+    lines = [Line(none, "bold"), *told]
     if best.tree is not None:
         metrics = _scores(best.tree, data, asked, objective)
         lines = [
@@ -118,6 +129,7 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
             "metrics": {name: _json_number(value) for name, value in metrics.items()},
             "status": record.status,
             "proved": best.proved,
+            **nearest,
             "record": record.to_json(),
         },
         [*lines, *text.footer(record)],
@@ -125,7 +137,7 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
 
 
 @table_command(
-    Option("--metrics", metavar="NAMES", callback=metric_names,
+    Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
            help="Metrics to tell trees apart by, such as 'size, acc, dp'."),
     Option("--run", "run_it", is_flag=True,
            help="Run it, too, and print what it needed beside what was foreseen."),

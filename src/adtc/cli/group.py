@@ -17,9 +17,9 @@ MISTAKE, INTERRUPTED = 2, 130
 COMPLETION = """\
 \b
 Tab completion: put the line for your shell into its start-up file.
-  bash  eval "$(_ADTC_COMPLETE=bash_source adtc)"
-  zsh   eval "$(_ADTC_COMPLETE=zsh_source adtc)"
-  fish  _ADTC_COMPLETE=fish_source adtc | source
+  bash  eval "$(adtc completion bash)"
+  zsh   eval "$(adtc completion zsh)"
+  fish  adtc completion fish | source
 """
 
 

@@ -16,6 +16,9 @@ import click
 SECTIONS = QUESTION, TREES, TABLE, RUN, OUTPUT = ("Question", "Trees", "Table", "Run", "Output")
 
 
+FILE = click.Path(path_type=Path)
+
+
 class Option(click.Option):
     """An option that stands in a section of the help."""
 
@@ -24,7 +27,9 @@ class Option(click.Option):
         super().__init__(declarations, **attributes)
 
 
-def _whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+def whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+    """Make a reader of whole numbers."""
+
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
         """Read a whole number, or say what was expected."""
         try:
@@ -127,13 +132,13 @@ SHARED = [
         "--define", metavar="NAME=TERM", multiple=True, callback=_pairs,
         help="A metric of your own, such as 'cost=N01 + 5 * N10'. Repeatable.",
     ),
-    Option("--maxdep", "max_depth", section=TREES, callback=_whole(0), metavar="N",
+    Option("--maxdep", "max_depth", section=TREES, callback=whole(0), metavar="N",
            help="Most tests on a path (default 3)."),
-    Option("--minsup", section=TREES, callback=_whole(0), metavar="N",
+    Option("--minsup", section=TREES, callback=whole(0), metavar="N",
            help="Fewest rows in a leaf (default 1)."),
     Option("--relminsup", section=TREES, metavar="SHARE",
            help="The same as a share of all rows, rounded up: 0.05 or 1/20."),
-    Option("--siz", "max_size", section=TREES, callback=_whole(1), metavar="N",
+    Option("--siz", "max_size", section=TREES, callback=whole(1), metavar="N",
            help="Most leaves (default: no limit)."),
     Option("--labels", section=TREES, type=click.Choice(["any", "majority"]),
            help="Labels that a leaf may carry (default any)."),
@@ -156,7 +161,7 @@ SHARED = [
            help="What separates the fields of a line: ';', tab, space (default: found out)."),
     Option("--header/--no-header", section=TABLE, default=None,
            help="Whether the first line names the columns; else 0, 1, 2, ... (default: it does)."),
-    Option("--nbins", section=TABLE, callback=_whole(2), metavar="N",
+    Option("--nbins", section=TABLE, callback=whole(2), metavar="N",
            help="Bins per numeric column (default 7)."),
     Option("--binning", section=TABLE, type=click.Choice(["quantile", "width"]),
            help="Bins of equal count or of equal width (default quantile)."),
@@ -164,7 +169,7 @@ SHARED = [
            help="Features 'x <= c' or one per bin (default thresholds)."),
     Option("--onehot", section=TABLE, type=click.Choice(["drop", "all"]),
            help="Features for a two-valued column: one or both (default drop)."),
-    Option("--max-categories", section=TABLE, callback=_whole(2), metavar="N",
+    Option("--max-categories", section=TABLE, callback=whole(2), metavar="N",
            help="Most features of a category; the rarest share one (default 50)."),
     Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=_pairs,
            help="Read a column as numeric, category, or ignore it. Repeatable."),
@@ -174,7 +179,7 @@ SHARED = [
            help="Leave a column out. Repeatable."),
     Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
            help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
-    Option("--threads", section=RUN, callback=_whole(1), metavar="N",
+    Option("--threads", section=RUN, callback=whole(1), metavar="N",
            help="Threads of the fast engine (default 1)."),
     Option("--time-limit", section=RUN, callback=_seconds, metavar="SECONDS",
            help="Give up after this time."),
@@ -185,6 +190,6 @@ SHARED = [
 PRINTING = [
     Option("--json", "as_json", section=OUTPUT, is_flag=True,
            help="Print one JSON object instead of text."),
-    Option("-o", "--output", section=OUTPUT, metavar="FILE", type=click.Path(path_type=Path),
+    Option("-o", "--output", section=OUTPUT, metavar="FILE", type=FILE,
            help="Write what is printed to a file, too."),
 ]  # fmt: skip

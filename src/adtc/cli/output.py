@@ -54,19 +54,20 @@ def say(lines: Sequence[Line]) -> None:
         console.print(Text(line.text, style=line.style))
 
 
-def check_output(output: Path | None, table: str | None) -> None:
-    """Refuse a file that cannot be written, before any work is done."""
+def check_output(output: Path | None, read: str | None, option: str = "--output") -> None:
+    """Refuse a file that cannot be written, or that is read, before any work is done."""
     if output is None:
         return
     target, folder = output.resolve(), output.resolve().parent
     if target.is_dir():
-        raise _unwritable(output, "it is a folder")
+        raise _unwritable(output, "it is a folder", option)
     if not folder.is_dir():
-        raise _unwritable(output, f"the folder '{folder}' does not exist")
+        raise _unwritable(output, f"the folder '{folder}' does not exist", option)
     if not os.access(target if target.exists() else folder, os.W_OK):
-        raise _unwritable(output, "permission is denied")
-    if table is not None and target == Path(table).resolve():
-        raise _unwritable(output, "it is the table itself")
+        raise _unwritable(output, "permission is denied", option)
+    if read is not None and target == Path(read).resolve():
+        what = "profile" if target.suffix == ".adtc" else "table"
+        raise _unwritable(output, f"it is the {what} itself", option)
 
 
 def write(output: Path, text: str) -> None:
@@ -88,7 +89,7 @@ def write(output: Path, text: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def _unwritable(output: Path, reason: str) -> ValueError:
+def _unwritable(output: Path, reason: str, option: str = "--output") -> ValueError:
     from adtc.errors import QueryError
 
-    return QueryError(f"cannot write '{output}': {reason}; give another file to --output.")
+    return QueryError(f"cannot write '{output}': {reason}; give another file to {option}.")

@@ -35,6 +35,18 @@ def trees(count: int) -> str:
     return f"{about} trees (--json prints all {len(digits):,} digits)"
 
 
+def answer(count: int, status: str, more: str = "") -> Line:
+    """Write a number of trees as the first line of an answer.
+
+    Examples
+    --------
+    >>> answer(2, "exact").text, answer(0, "exact", " in 0 cells").text
+    ('2 trees (exact)', '0 trees in 0 cells (exact): no tree exists')
+    """
+    none = "" if count else ": no tree exists"
+    return Line(f"{trees(count)}{more} ({status}){none}", "bold")
+
+
 def number(value: Value) -> str:
     """Write a metric's value, ratios with their exact form where it is short.
 
@@ -63,9 +75,20 @@ def rule_lines(tree: "Tree", data: "Data") -> list[Line]:
     return [Line(f"  {rule}", "cyan") for rule in rules(tree, data.feature_names, data.labels)]
 
 
-def footer(record: "RunRecord") -> list[Line]:
-    """Say of what and under which conventions the answer holds, and how long it took."""
+def footer(record: "RunRecord", saved: str | None = None, where: str | None = None) -> list[Line]:
+    """Say of what and under which conventions the answer holds, and how long it took.
+
+    Parameters
+    ----------
+    saved
+        The file that the answer was read from: it took no time to speak of.
+    where
+        What was asked on top of the record's own formula.
+    """
     about = [f"{what}: {text}" for what, text in _about(record)]
+    if saved is not None:
+        about[-1:] = [f"where: {where}"] if where else []
+        about.append(f"profile: {saved}")
     return [Line(""), *(Line(text, "dim") for text in about)]
 
 
@@ -108,3 +131,38 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Line]:
         return "  ".join(c.ljust(w) for c, w in zip(cells, widths, strict=True)).rstrip()
 
     return [Line(line(head), "bold"), *(Line(line(row)) for row in rows)]
+
+
+def files(paths: Sequence[str]) -> list[Line]:
+    """Name the files that were written."""
+    return [Line(""), Line(f"written: {', '.join(paths)}", "bold")] if paths else []
+
+
+def percent(share: Fraction | None) -> str:
+    """Write a share with one decimal; only 0 and 1 themselves become 0 % and 100 %.
+
+    Examples
+    --------
+    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10**6)), percent(Fraction(1)), percent(None)
+    ('33.3 %', '<0.1 %', '100 %', '-')
+    """
+    if share is None:
+        return "-"
+    if share in (0, 1):
+        return f"{int(100 * share)} %"
+    shown = f"{float(100 * share):.1f} %"
+    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(shown, shown)
+
+
+def file_size(size: int) -> str:
+    """Write a number of bytes.
+
+    Examples
+    --------
+    >>> file_size(1), file_size(1500), file_size(3_961_052)
+    ('1 bytes', '1.5 kB', '4.0 MB')
+    """
+    for unit, worth in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= worth:
+            return f"{size / worth:.1f} {unit}"
+    return f"{size} bytes"

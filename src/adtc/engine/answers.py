@@ -4,14 +4,14 @@ Each checks its query once, hands it to an engine and filters the tensor by φ (
 specification engine answers everything; the fast engine whatever adds up over leaves.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from adtc.algebra import trees
 from adtc.algebra.affine import Affine, affine, as_term, ratio
-from adtc.algebra.formula import Formula, holds, value
+from adtc.algebra.formula import Comparison, Formula, Negate, Number, all_of, holds, value
 from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
@@ -388,7 +388,25 @@ def _best_fast(
             lambda tree, form: score_form(tree, data, question, form),
         )
         return None if best is None else (plain(-sign * best[0]), best[1])
-    return run_fast(question, data, switches, monitor, record, sign=sign).best(sign)
+    # A gap is the largest of several forms: look below a threshold that rises until a tree is
+    # there. At the first one, which no tree can beat, shallow trees may do.
+    op, reader = "<=" if sign > 0 else ">=", make_plan(question, push=False).reader
+    deepest = question.space.max_depth
+    depths: Iterable[int] = range(deepest + 1)
+    for threshold in search.thresholds(term if sign > 0 else Negate(term), reader):
+        limit = Comparison((term, Number(sign * threshold)), (op,))
+        for depth in depths:
+            asked = replace(
+                question,
+                space=replace(question.space, max_depth=depth),
+                constraint=all_of(question.constraint, limit),
+            )
+            record.details["searches"] = record.details.get("searches", 0) + 1
+            best = run_fast(asked, data, switches, watch, record).best(sign)
+            if best is not None:
+                return best
+        depths = (deepest,)
+    return run_fast(question, data, switches, watch, record, sign=sign).best(sign)
 
 
 def good_cells(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:

@@ -335,6 +335,12 @@ class Reader:
         low, _ = form.range(self.totals, 1)
         return scale * low + constant >= 0 and form.per_leaf >= 0
 
+    def range(self, affine: Affine) -> tuple[Fraction, Fraction]:
+        """Bound a form over all labellings of all rows, whatever the tree."""
+        form, scale, constant = self.reduced(affine)
+        ends = [scale * end + constant for end in form.range(self.totals, sum(self.totals))]
+        return min(ends), max(ends)
+
     def _coefficients(self, affine: Affine) -> tuple[Fraction, list[list[Fraction]]]:
         per_leaf = Fraction()
         weights = [[Fraction()] * len(self.keys) for _ in range(self.labels)]

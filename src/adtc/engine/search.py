@@ -6,7 +6,7 @@ bound ends the search at once. Ratios are maximised by Dinkelbach's method: one 
 each with the exact value of the step before.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adtc.algebra.affine import Affine
-from adtc.algebra.formula import Truth
+from adtc.algebra.affine import ZERO, Affine, convex
+from adtc.algebra.formula import Term, Truth
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
 from adtc.engine import lattice as lattices
@@ -23,11 +23,12 @@ from adtc.engine.bounds import Walker, cost_type, path_costs
 from adtc.engine.kernels import inside, paths
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
-from adtc.engine.plan import Form, Plan, make_plan
+from adtc.engine.plan import Form, Plan, Reader, make_plan
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
+_FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
 Score = Callable[[Tree, Affine], Fraction]
@@ -62,6 +63,22 @@ def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Sc
         if found is None or found[0] >= 0:
             return p / q, tree
     return None
+
+
+def thresholds(term: Term, reader: Reader) -> Iterator[Fraction]:
+    """Yield rising limits for a term that is the largest of several forms, from below its least.
+
+    The largest of some numbers is at least their mean; for an absolute value that is 0.
+    """
+    forms = convex(term)
+    if forms is None:
+        return
+    mean = sum(forms, ZERO).scaled(Fraction(1, len(forms)))
+    ranges = [reader.range(form) for form in (*forms, mean)]
+    low, high = max(low for low, _ in ranges), max(high for _, high in ranges)
+    yield low
+    for power in range(_FINEST, 0, -1):
+        yield low + (high - low) / 2**power
 
 
 def free(question: Question) -> bool:

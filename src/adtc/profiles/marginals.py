@@ -1,7 +1,7 @@
 """What a profile tells about single metrics: marginals, moments, coarser values; all exact."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
 from math import sqrt
@@ -170,9 +170,7 @@ def rollup(profile: Profile, steps: Mapping[str, Edge]) -> Profile:
         whole = bool(np.all(column.bottom == 1))
         metrics[metric] = Name(top) if whole else Arithmetic("/", Name(top), Name(bottom))
     trees = limbs_of(profile.totals(codes, n))
-    return replace(
-        profile, axes=axes, trees=trees, metrics=metrics, keys=None, source=None, _columns={}
-    )
+    return Profile(axes, trees, metrics, profile.record)
 
 
 def _rounded(profile: Profile, metric: str, step: Edge) -> Ratios:

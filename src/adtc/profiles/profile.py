@@ -84,6 +84,7 @@ class Profile:
     keys: npt.NDArray[np.int64] | None = None
     source: Source | None = None
     _columns: dict[str, Ratios] = field(default_factory=dict, repr=False)
+    _values: dict[str, Values] = field(default_factory=dict, repr=False)
 
     @cached_property
     def count(self) -> int:
@@ -132,7 +133,9 @@ class Profile:
 
     def values(self, text: str) -> Values:
         """Find the distinct values of a metric and which cell has which."""
-        return distinct_values(self.column(text))
+        if text not in self._values:
+            self._values[text] = distinct_values(self.column(text))
+        return self._values[text]
 
     def where(self, formula: str | Formula | None) -> "Profile":
         """Keep the trees that satisfy a formula over the profile's metrics."""
@@ -150,11 +153,14 @@ class Profile:
             trees=self.trees[cells],
             keys=None if self.keys is None else self.keys[cells],
             _columns={},
+            _values={},
         )
 
     def project(self, *metrics: str) -> "Profile":
         """Keep some metrics, or terms over them; the trees stay."""
-        return replace(self, metrics={name: self.term(name) for name in metrics}, _columns={})
+        return replace(
+            self, metrics={name: self.term(name) for name in metrics}, _columns={}, _values={}
+        )
 
     def totals(self, groups: npt.NDArray[np.int64], n: int) -> list[int]:
         """Count the trees of each group of cells, 0 … n − 1; cells of group −1 are left out."""

@@ -96,8 +96,13 @@ def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = Fa
     return Path(path)
 
 
-def load_profile(path: str | PathLike[str]) -> Profile:
+def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
     """Read a profile that `save_profile` wrote.
+
+    Parameters
+    ----------
+    circuit
+        False leaves the circuit in the file: faster, if no tree is to be drawn.
 
     Raises
     ------
@@ -107,14 +112,14 @@ def load_profile(path: str | PathLike[str]) -> Profile:
     path = Path(path)
     try:
         with path.open("rb") as file:
-            return _load(file, path)
+            return _load(file, path, circuit=circuit)
     except FileNotFoundError:
         raise DataError(f"there is no file '{path}'; give the path of a saved profile.") from None
     except OSError as error:
         raise DataError(f"'{path}' cannot be read: {_reason(error)}.") from None
 
 
-def _load(file: IO[bytes], path: Path) -> Profile:
+def _load(file: IO[bytes], path: Path, *, circuit: bool) -> Profile:
     head = file.read(_MAGIC_AT + len(_MAGIC))
     if not head.startswith(b"PK") or head[_MAGIC_AT:] != _MAGIC:
         raise DataError(
@@ -131,7 +136,7 @@ def _load(file: IO[bytes], path: Path) -> Profile:
             f"which reads up to format {FORMAT}: upgrade adtc."
         )
     with _intact(path):
-        return _profile(manifest, _verified(archive, manifest["members"]))
+        return _profile(manifest, _verified(archive, manifest["members"]), circuit=circuit)
 
 
 @contextmanager
@@ -148,12 +153,14 @@ def _intact(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _profile(manifest: Mapping[str, Any], content: Mapping[str, bytes]) -> Profile:
+def _profile(
+    manifest: Mapping[str, Any], content: Mapping[str, bytes], *, circuit: bool
+) -> Profile:
     known = {field.name for field in fields(RunRecord)}  # a later record may tell more
     record = RunRecord(**{k: v for k, v in manifest["record"].items() if k in known})
     axes, trees, keys = _cells_from_parquet(content["cells.parquet"])
     metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
-    source = _source(content) if manifest["circuit"] else None
+    source = _source(content) if circuit and manifest["circuit"] else None
     return Profile(axes, trees, metrics, record, keys, source)
 
 

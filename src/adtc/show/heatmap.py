@@ -18,7 +18,7 @@ from adtc.profiles.bins import Bins
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import DifferenceTable
 from adtc.profiles.pareto import Front
-from adtc.profiles.values import Value
+from adtc.engine.values import Value
 from adtc.profiles.writing import fixed, labels_of
 from adtc.show.style import count_forms, log_ticks
 

@@ -1,0 +1,162 @@
+"""The command that shows single trees."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adtc.cli import completion, text
+from adtc.cli.asking import Asked
+from adtc.cli.options import FILE, OUTPUT, Option, metric_names, whole
+from adtc.cli.output import Answer, Line, write
+from adtc.cli.picking import PICKS, Picking
+from adtc.cli.profiling import default_metrics
+from adtc.cli.sources import Opened, is_saved, opened, source_command
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.models import TreeModel
+    from adtc.profiles.numbered import DrawnTree
+
+
+def _ranks(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Read ranks as they are printed: with commas, and of any size."""
+    try:
+        return tuple(int(value.replace(",", "")) for value in values)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{' '.join(values)}' is not a whole number.", context, parameter
+        ) from None
+
+
+@source_command(
+    Option("-n", "-k", "n", metavar="N", callback=whole(1), help="How many trees (default 1)."),
+    Option("--seed", metavar="N", callback=whole(0),
+           help="The same seed draws the same trees (default: a fresh one, which is told)."),
+    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=_ranks,
+           help="The tree with this rank instead, from 0. Repeatable."),
+    Option("--maximize", metavar="METRIC", shell_complete=completion.metrics,
+           help="The best N by a metric or term instead."),
+    Option("--minimize", metavar="METRIC", shell_complete=completion.metrics,
+           help="The best N the other way round."),
+    Option("--pick", type=click.Choice(PICKS),
+           help="Draw each tree with the same probability, or pick trees whose metrics lie far "
+                "apart (spread) or which predict differently (default uniform)."),
+    Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
+           help="Metrics to show of a table's trees; a saved profile has its own."),
+    Option("--svg", "folder", metavar="FOLDER", type=FILE, section=OUTPUT,
+           help="Draw each tree into FOLDER/tree-RANK.svg."),
+    example="adtc draw german-credit --relminsup 0.2 -n 2 --seed 0 --where 'acc >= 0.72'",
+)  # fmt: skip
+def draw(asked: Asked, *, metrics: tuple[str, ...], folder: Path | None, **choice: Any) -> Answer:
+    """Show trees: drawn uniformly, by rank, or the best ones."""
+    picking = Picking(**choice)
+    if metrics and is_saved(asked.table):
+        raise _own_metrics(asked.table)
+    _check_folder(folder)
+    source = opened(asked, lambda data: _shown(asked, data, metrics, picking.goals))
+    drawn = picking.trees(source)
+    models = [_model(one) for one in drawn]
+    files = [] if folder is None else _write_pictures(folder, drawn, models)
+    return Answer(
+        {
+            "trees": [_tree_json(one, model) for one, model in zip(drawn, models, strict=True)],
+            "seed": drawn[0].seed if drawn else None,
+            "count": source.profile.count,
+            "files": files,
+            **source.json(),
+        },
+        [
+            Line(picking.told(source, drawn), "bold"),
+            *(line for pair in zip(drawn, models, strict=True) for line in _lines(*pair, source)),
+            *text.files(files),
+            *source.footer(),
+        ],
+    )
+
+
+def _own_metrics(path: str) -> ValueError:
+    from adtc.errors import QueryError
+
+    return QueryError(
+        f"'{path}' is a saved profile, which has its own metrics: leave out --metrics."
+    )
+
+
+def _check_folder(folder: Path | None) -> None:
+    from adtc.errors import QueryError
+
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise QueryError(f"cannot write into '{folder}': it is no folder; give another to --svg.")
+    if not folder.exists() and not folder.resolve().parent.is_dir():
+        raise QueryError(
+            f"cannot make '{folder}': the folder above it does not exist; give another to --svg."
+        )
+
+
+def _shown(asked: Asked, data: "Data", metrics: tuple[str, ...], goals: Sequence[str]) -> list[str]:
+    """Choose the metrics of a table's trees: the usual ones and those of the question."""
+    from adtc.algebra.formula import names, parse
+
+    mentioned = sorted(names(parse(asked.where)) - {"N"}) if asked.where else []
+    usual = list(metrics) or [*default_metrics(data), *mentioned]
+    return list(dict.fromkeys([*usual, *goals]))
+
+
+def _model(drawn: "DrawnTree") -> "TreeModel":
+    from adtc.models import TreeModel
+
+    return TreeModel(drawn.tree, drawn.data)
+
+
+def _write_pictures(
+    folder: Path, drawn: "Sequence[DrawnTree]", models: "Sequence[TreeModel]"
+) -> list[str]:
+    pictures = {
+        folder / f"tree-{one.rank}.svg": model.to_svg()
+        for one, model in zip(drawn, models, strict=True)
+    }
+    folder.mkdir(exist_ok=True)
+    for path, picture in pictures.items():
+        write(path, picture)
+    return [str(path) for path in pictures]
+
+
+def _tree_json(drawn: "DrawnTree", model: "TreeModel") -> dict[str, Any]:
+    from adtc.algebra.trees import to_json
+    from adtc.profiles.writing import exact_text, json_number
+
+    rules = model.rules()
+    return {
+        "rank": drawn.rank,
+        "metrics": {name: json_number(value) for name, value in drawn.metrics.items()},
+        "exact": {name: exact_text(value) for name, value in drawn.metrics.items()},
+        "tree": to_json(drawn.tree, model.feature_names, model.labels),
+        "rules": [rule.text for rule in rules],
+        "leaves": [
+            {
+                "conditions": list(rule.conditions),
+                "label": model.label_texts[model.leaves[rule.leaf].label or 0],
+                "support": int(rule.support),
+                "counts": [int(n) for n in rule.counts],
+                "shares": [float(share) for share in rule.shares],
+            }
+            for rule in rules
+        ],
+        "cell_rank": drawn.cell_rank,
+        "cell_count": drawn.cell_count,
+    }
+
+
+def _lines(drawn: "DrawnTree", model: "TreeModel", source: Opened) -> list[Line]:
+    return [
+        Line(""),
+        Line(f"tree {drawn.rank:,} of {source.profile.count:,}", "bold"),
+        *(Line(f"  {rule.text}", "cyan") for rule in model.rules()),
+        Line(f"  {text.metric_line(drawn.metrics).text}"),
+    ]

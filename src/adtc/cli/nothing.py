@@ -1,0 +1,85 @@
+"""Where no tree satisfies a formula: how near trees come to each of its conditions.
+
+It is part of the answer as long as it is found quickly; a run that takes too long is left out.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from adtc.cli.asking import Asked
+from adtc.cli.output import Line
+from adtc.cli.running import watched
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.engine.nearest import Nearest
+
+SECONDS = 10.0
+BYTES = 10**8  # the least gap of all trees may take hours; its tensors outgrow this in a second
+
+Told = tuple[dict[str, Any], list[Line]]
+
+
+def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
+    """Tell the nearest feasible value of each atom, for programs and for people.
+
+    Parameters
+    ----------
+    sure
+        Whether it is known that no tree satisfies the formula; else that is asked first.
+    """
+    if asked.where is None:
+        return {}, []
+    found = _found(asked, data, sure)
+    if not found:
+        return {"nearest": None}, []
+    head = Line("the nearest that trees come to each condition:")
+    return {"nearest": [_json(one) for one in found]}, [head, *(Line(f"  {one}") for one in found)]
+
+
+def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
+    from adtc.engine.answers import exists
+    from adtc.engine.monitor import Monitor
+    from adtc.engine.nearest import nearest
+    from adtc.errors import TooLargeError
+
+    watched(_compile, Monitor())
+    memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
+    monitor = Monitor(**{**asked.limits, "time_limit": SECONDS, "memory_limit": memory})
+    options: dict[str, Any] = {"engine": asked.engine, "monitor": monitor, "define": asked.define}
+    about = data, asked.space(), asked.where or "true"
+
+    def ask() -> "tuple[Nearest, ...]":
+        if not sure and exists(*about, **options):
+            return ()
+        return nearest(*about, **options)
+
+    try:
+        return watched(ask, monitor)
+    except TooLargeError:
+        return ()
+
+
+def _compile() -> None:
+    """Ask a tiny table, so that kernels not compiled yet are so before the clock runs."""
+    import adtc
+
+    tiny = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1]], [1, 0, 0])
+    for where in ("acc >= 2", "acc >= 2 and size <= 2"):
+        adtc.optimize(tiny, adtc.Space(max_depth=2), maximize="acc", where=where)
+
+
+def _json(one: "Nearest") -> dict[str, Any]:
+    from adtc.profiles.writing import json_number
+
+    together = None if one.together is None else [json_number(value) for value in one.together]
+    return {
+        "atom": one.atom,
+        "alone": [json_number(value) for value in one.alone],
+        "together": together,
+        "exact": {
+            "alone": [str(value) for value in one.alone],
+            "together": None if one.together is None else [str(value) for value in one.together],
+        },
+        "possible": one.possible,
+        "text": str(one),
+    }

@@ -1,0 +1,330 @@
+"""Commands about all good trees at once: make a profile, cross-tabulate it, find its front."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from adtc.cli import completion, text
+from adtc.cli.asking import Asked, table_command
+from adtc.cli.nothing import nearest_told
+from adtc.cli.options import FILE, OUTPUT, Option, metric_names
+from adtc.cli.output import Answer, Line, check_output, write
+from adtc.cli.sources import opened, source_command
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.profiles.crosstab import Crosstab
+    from adtc.profiles.marginals import Moments
+
+MAXIMIZE, MINIMIZE = (
+    Option(f"--{goal}", metavar="METRIC", multiple=True, shell_complete=completion.metrics,
+           help=f"Metric or term to {goal}. Repeatable.")
+    for goal in ("maximize", "minimize")
+)  # fmt: skip
+Of = Literal["all", "x", "y"]
+_AXIS_BINS = "N, 'values', or edges such as 0.7,0.8,0.9"
+
+
+def picture(told: str) -> Option:
+    """Make the option for a picture."""
+    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=told)
+
+
+@table_command(
+    Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
+           help="Metrics to tell trees apart by (default: size, acc, f1 where there is a positive "
+                "label, dp where there is a sensitive column)."),
+    Option("-o", "--output", "path", section=OUTPUT, metavar="FILE", type=FILE,
+           help="Save the profile to a file, by custom NAME.adtc."),
+    Option("--circuit/--no-circuit", section=OUTPUT, default=None,
+           help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
+                "then holds the binarised rows: share it only with those who may see them."),
+    example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
+)  # fmt: skip
+def profile(
+    asked: Asked, metrics: tuple[str, ...], path: Path | None, circuit: bool | None
+) -> Answer:
+    """Count the trees by several metrics at once, and save that."""
+    import adtc
+
+    check_output(path, asked.table)
+    data = asked.data()
+    wanted = list(metrics) or default_metrics(data)
+    made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    ranges = [made.moments(name) for name in made.names]
+    kept = made.source is not None if circuit is None else circuit
+    nearest, told = ({}, []) if made.count else nearest_told(asked, data)
+    if path is not None:
+        made.save(path, circuit=kept)
+    return Answer(
+        {
+            "count": made.count,
+            "log10": made.log10,
+            "num_cells": made.num_cells,
+            "cell_scan": made.record.cell_scan,
+            "status": made.status,
+            "path": None if path is None else str(path),
+            "circuit": kept if path is not None else None,
+            "metrics": {found.metric: _range_json(found) for found in ranges},
+            **nearest,
+            "record": made.record.to_json(),
+        },
+        [
+            text.answer(made.count, made.status, f" in {made.num_cells:,} cells"),
+            *told,
+            *(_range_lines(ranges) if made.count else []),
+            *([] if path is None else _saved_lines(path, kept)),
+            *text.footer(made.record),
+        ],
+    )
+
+
+def default_metrics(data: "Data") -> list[str]:
+    """Choose the metrics that most people ask for, as far as a table has them."""
+    from adtc.engine.query import schema_of
+
+    schema = schema_of(data)
+    fair = schema.positive is not None and schema.groups > 0
+    return ["size", "acc", *(["f1"] if schema.positive is not None else []), *["dp"][: int(fair)]]
+
+
+def _range_json(found: "Moments") -> dict[str, Any]:
+    from adtc.profiles.writing import exact_text
+
+    exact = {"least": exact_text(found.least), "largest": exact_text(found.largest)}
+    return {k: v for k, v in found.to_json().items() if k != "metric"} | {"exact": exact}
+
+
+def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
+    """Write one line per metric: its least, mean and largest value."""
+    from adtc.profiles.writing import aligned, approximate
+
+    some = any(found.undefined for found in ranges)
+    head = ["metric", "least", "mean", "largest", *(["undefined for"] if some else [])]
+    rows = [
+        [
+            found.metric,
+            *(approximate(value) for value in (found.least, found.mean, found.largest)),
+            *([text.trees(found.undefined)] if some else []),
+        ]
+        for found in ranges
+    ]
+    return [Line(""), *(Line(line) for line in aligned([head, *rows]).splitlines())]
+
+
+def _saved_lines(path: Path, circuit: bool) -> list[Line]:
+    size = text.file_size(path.stat().st_size)
+    holds = (
+        "with the circuit, so it holds the binarised rows"
+        if circuit
+        else "without the circuit, so trees cannot be drawn from it"
+    )
+    return [Line(""), Line(f"saved: {path} ({size}, {holds})", "bold")]
+
+
+def _bins(
+    context: click.Context, parameter: click.Parameter, value: str | None
+) -> int | str | list[str] | tuple[int | str, int | str] | None:
+    """Read a number of bins, 'values', edges, or for ``--bins`` two of the first, x and y."""
+    if value is None:
+        return None
+    parts = [part.strip() for part in value.split(",")]
+    counts = [count for part in parts if (count := _count_of_bins(part)) is not None]
+    pair = parameter.name == "bins" and len(parts) == 2  # noqa: PLR2004
+    if len(counts) == len(parts) and (pair or len(parts) == 1):
+        if any(isinstance(count, int) and count < 1 for count in counts):
+            sentence = f"'{value}' is not a number of bins above 0."
+            raise click.BadParameter(sentence, context, parameter)
+        return (counts[0], counts[1]) if pair else counts[0]
+    if len(parts) == 1 or not all(map(_is_number, parts)):
+        form = f"{_AXIS_BINS}, or NX,NY" if parameter.name == "bins" else _AXIS_BINS
+        raise click.BadParameter(f"'{value}' is none of {form}.", context, parameter)
+    return parts
+
+
+def _count_of_bins(part: str) -> int | str | None:
+    if part == "values":
+        return part
+    try:
+        return int(part)
+    except ValueError:
+        return None
+
+
+def _is_number(part: str) -> bool:
+    from fractions import Fraction
+
+    try:
+        Fraction(part)
+    except (ValueError, ZeroDivisionError):
+        return False
+    return True
+
+
+@source_command(
+    click.Argument(["x"], shell_complete=completion.metrics),
+    click.Argument(["y"], shell_complete=completion.metrics),
+    Option("--bins", metavar="BINS", callback=_bins,
+           help=f"For both axes: {_AXIS_BINS}; or NX,NY (default: at most 10 of round width)."),
+    Option("--x-bins", metavar="BINS", callback=_bins, help=f"For the rows: {_AXIS_BINS}."),
+    Option("--y-bins", metavar="BINS", callback=_bins, help=f"For the columns: {_AXIS_BINS}."),
+    Option("--shares", type=click.Choice(["all", "x", "y"]),
+           help="Show shares of all trees, of those in a row (x) or in a column (y)."),
+    picture("Draw it into a .png, .svg or .pdf file."),
+    Option("--html", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Write the table as HTML, too."),
+    example="adtc crosstab german-credit acc dp --relminsup 0.2 --x-bins 4 --y-bins 0,0.05,0.1,1",
+)  # fmt: skip
+def crosstab(
+    asked: Asked, x: str, y: str, *, shares: Of | None, plot: Path | None, html: Path | None,
+    **bins: Any,
+) -> Answer:  # fmt: skip
+    """Count the trees by two metrics, X in rows and Y in columns."""
+    check_output(html, asked.table, "--html")
+    check_picture(plot, asked.table)
+    source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
+    wanted = _per_axis(**bins)
+    table = source.profile.crosstab(
+        x, y, bins=wanted, where=source.where,
+        round_edges=all(value is None for value in bins.values()),
+    )  # fmt: skip
+    if plot is not None:
+        table.plot().save(plot)
+    if html is not None:
+        write(html, _page(table))
+    files = [str(path) for path in (plot, html) if path is not None]
+    axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
+    nearest, told = ({}, []) if table.total else source.nearest_told(asked)
+    shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
+    return Answer(
+        {
+            **{axis: _numbers(one) for axis, one in axes.items()},
+            "counts": [list(row) for row in table.counts],
+            "count": table.total,
+            "axes": axes,
+            **({"shares": _floats(table, shares)} if shares else {}),
+            **nearest,
+            "files": files,
+            **source.json(),
+        },
+        [
+            text.answer(table.total, source.profile.status, f" by {x} in rows and {y} in columns"),
+            *told,
+            *(shown if table.total else []),
+            *text.files(files),
+            *source.footer(),
+        ],
+    )
+
+
+def _page(table: "Crosstab") -> str:
+    """Make a page of a table, so that a browser opens it from disk."""
+    from html import escape
+
+    title = escape(f"{table.x} by {table.y}")
+    head = f'<meta charset="utf-8">\n<title>{title}</title>'
+    return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{table.to_html()}\n</html>\n'
+
+
+def _per_axis(bins: Any, x_bins: Any, y_bins: Any) -> tuple[Any, Any]:
+    """Let the options of an axis go before those of both."""
+    both = bins if isinstance(bins, tuple) else (bins, bins)
+    x, y = (
+        next(one for one in (own, common, 10) if one is not None)
+        for own, common in zip((x_bins, y_bins), both, strict=True)
+    )
+    return x, y
+
+
+def _numbers(axis: dict[str, Any]) -> list[Any]:
+    """Give the edges of an axis, or its values."""
+    found: list[Any] = axis["edges"] if "edges" in axis else axis["values"]
+    return found
+
+
+def _floats(table: "Crosstab", of: Of) -> list[list[float | None]]:
+    return [[None if s is None else float(s) for s in row] for row in table.shares(of)]
+
+
+def _table_text(table: "Crosstab", shares: Of | None) -> str:
+    """Write all digits, unless a terminal is too narrow for them."""
+    if shares is not None:
+        return _shares_text(table, shares)
+    full = table.to_text()
+    wide = max(map(len, full.splitlines())) > get_terminal_size().columns
+    return table.to_text(shorten=True) if wide and sys.stdout.isatty() else full
+
+
+def _shares_text(table: "Crosstab", of: Of) -> str:
+    from adtc.profiles.writing import aligned
+
+    whole = {"all": "of all", "x": "of the row", "y": "of the column"}[of]
+    head = [f"{table.x} \\ {table.y}, shares {whole}", *table.y_bins.labels]
+    found = zip(table.x_bins.labels, table.shares(of), strict=True)
+    return aligned([head, *([label, *map(text.percent, row)] for label, row in found)])
+
+
+def check_picture(path: Path | None, read: str) -> None:
+    """Refuse a picture that cannot be written, before any work is done."""
+    from adtc.errors import QueryError
+
+    check_output(path, read, "--plot")
+    if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise QueryError(
+            f"cannot save a picture as '{path}': expected a name that ends in .png, .svg or .pdf."
+        )
+    if path is not None:
+        from adtc.show.style import matplotlib
+
+        matplotlib()
+
+
+@source_command(
+    MAXIMIZE,
+    MINIMIZE,
+    picture("Draw it, by its first two criteria, into a .png, .svg or .pdf file."),
+    example="adtc pareto german-credit --relminsup 0.2 --maximize acc --minimize dp",
+)
+def pareto(
+    asked: Asked, maximize: tuple[str, ...], minimize: tuple[str, ...], plot: Path | None
+) -> Answer:
+    """Find the trees that no other tree beats in every criterion."""
+    from adtc.errors import QueryError
+
+    criteria = [*maximize, *minimize]
+    if not criteria:
+        raise QueryError("a front needs a criterion: give --maximize METRIC or --minimize METRIC.")
+    if plot is not None and len(criteria) == 1:
+        raise QueryError("a picture of a front needs two criteria: give one more.")
+    check_picture(plot, asked.table)
+    source = opened(asked, lambda data: list(dict.fromkeys(criteria)), circuit=False)
+    chosen = source.chosen
+    front = chosen.pareto(maximize=maximize, minimize=minimize)
+    if plot is not None:
+        front.plot(x=front.names[0], y=front.names[1]).save(plot)
+    files = [] if plot is None else [str(plot)]
+    nearest, told = ({}, []) if chosen.count else source.nearest_told(asked)
+    points = f" on {len(front):,} {'point' if len(front) == 1 else 'points'} of the front"
+    among = "" if not chosen.count else f"{points}, among {text.trees(chosen.count)}"
+    return Answer(
+        {
+            **front.to_json(),
+            "among": chosen.count,
+            **nearest,
+            "files": files,
+            **source.json(),
+        },
+        [
+            Line(f"{text.trees(front.count)}{among} ({chosen.status})", "bold")
+            if chosen.count
+            else text.answer(0, chosen.status),
+            *told,
+            *(map(Line, ["", *front.to_text().splitlines()]) if chosen.count else []),
+            *text.files(files),
+            *source.footer(),
+        ],
+    )

@@ -1,0 +1,131 @@
+"""A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adtc.cli import completion, text
+from adtc.cli.asking import Answering, Asked, command
+from adtc.cli.nothing import Told, nearest_told
+from adtc.cli.options import SHARED
+from adtc.cli.output import Answer, Line
+from adtc.cli.running import watched
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.profiles import Profile
+
+_PACKED = b"PK"  # how a saved profile begins, and no table does
+
+SOURCES = """\
+SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
+the path of a CSV or Parquet file. Of a table the profile is made first; the options of trees,
+table and run are for that alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The trees that a command is about.
+
+    Parameters
+    ----------
+    profile
+        All trees of the source.
+    where
+        What is asked of them on top: the formula of a saved profile's reader. The one for a table
+        went into the computation already.
+    path
+        Where the profile was saved; None if it was made now.
+    data
+        The table of which it was made now.
+    """
+
+    profile: "Profile"
+    where: str | None
+    path: str | None
+    data: "Data | None" = None
+
+    @property
+    def chosen(self) -> "Profile":
+        """Return the profile of the trees asked for."""
+        return self.profile.where(self.where)
+
+    def nearest_told(self, asked: Asked) -> Told:
+        """Tell how near trees of a table come to a formula that none of them satisfies."""
+        return ({}, []) if self.data is None else nearest_told(asked, self.data)
+
+    def footer(self) -> list[Line]:
+        """Say of what and under which conventions the answer holds."""
+        return text.footer(self.profile.record, self.path, self.where)
+
+    def json(self) -> dict[str, Any]:
+        """Return what every answer about a source tells programs."""
+        told = {"status": self.profile.status, "source": self.path, "where": self.where}
+        return {**told, "record": self.profile.record.to_json()}
+
+
+def opened(
+    asked: Asked, metrics: "Callable[[Data], Sequence[str]]", *, circuit: bool = True
+) -> Opened:
+    """Load a saved profile, or make one of a table with the metrics that it should have.
+
+    Without its ``circuit`` a profile is loaded faster, but no tree can be drawn.
+    """
+    import adtc
+
+    if not is_saved(asked.table):
+        data = asked.data()
+        made = asked.answer(
+            adtc.profile, data, asked.space(), list(metrics(data)), where=asked.where
+        )
+        return Opened(made, None, None, data)
+    _refuse_options(asked)
+    from adtc.engine.monitor import Monitor
+
+    loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
+    return Opened(loaded, asked.where, asked.table)
+
+
+def is_saved(source: str) -> bool:
+    """Tell a saved profile from a table, by its first bytes or else by its name."""
+    path = Path(source)
+    if path.is_file():
+        try:
+            with path.open("rb") as file:
+                return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED
+        except OSError:
+            return path.suffix == completion.SAVED  # loading will tell why
+    return path.suffix == completion.SAVED
+
+
+def source_command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
+    """Make a command about a source: its function takes what is `Asked` and its own options."""
+
+    def decorate(function: Answering) -> click.Command:
+        @wraps(function)
+        def answer(source: str, **values: Any) -> Answer:
+            values["table"] = source
+            return function(Asked.take(values), **values)
+
+        answer.__doc__ = f"{function.__doc__}\n\n{SOURCES}"
+        argument = click.Argument(["source"], shell_complete=completion.sources)
+        return command(argument, *own, *SHARED, example=example)(answer)
+
+    return decorate
+
+
+def _refuse_options(asked: Asked) -> None:
+    """Refuse options that a saved profile has answered already."""
+    from adtc.errors import QueryError
+
+    given = {*asked.reading, *asked.trees, *(["define"] if asked.define else [])}
+    spelled = [option.opts[0] for option in SHARED if option.name in given]
+    if spelled:
+        raise QueryError(
+            f"'{asked.table}' is a saved profile, whose trees are chosen already: leave out "
+            f"{spelled[0]}, or give the table instead."
+        )

@@ -1,0 +1,55 @@
+"""The files of the page, read from the package, and its modules joined for a page without a server.
+
+A module may only import by name (``import { a } from "./b.js";``) and export declarations; then
+joining them in order is all that bundling takes. Names must differ between modules.
+"""
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+
+_IMPORT = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+\.js)\";\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+KINDS = {
+    ".js": "text/javascript",
+    ".css": "text/css",
+    ".html": "text/html",
+    ".svg": "image/svg+xml",
+}
+
+
+@cache
+def asset(name: str) -> str:
+    """Read a file of the page."""
+    return (files("adtc.show") / "page" / name).read_text(encoding="utf-8")
+
+
+@cache
+def asset_names() -> tuple[str, ...]:
+    """List the files of the page."""
+    page = files("adtc.show") / "page"
+    names = (file.name for file in page.iterdir() if file.is_file())
+    return tuple(sorted(name for name in names if "." + name.rpartition(".")[2] in KINDS))
+
+
+@cache
+def bundled(entry: str) -> str:
+    """Join a module and all it imports into one script, what is imported first."""
+    order: list[str] = []
+
+    def visit(name: str) -> None:
+        for needed in _IMPORT.findall(asset(name)):
+            if needed not in order:
+                visit(needed)
+        if name not in order:
+            order.append(name)
+
+    visit(entry)
+    return "\n".join(_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in order)
+
+
+def hash_of(text: str) -> str:
+    """Return the source expression that allows one inline script in a content security policy."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

@@ -1,0 +1,94 @@
+// The dashboard: asks what the profile is, then keeps all parts in step with the state.
+
+import { showAbout } from "./about.js";
+import { ask } from "./api.js";
+import { beginCompare, loadCompare } from "./compare.js";
+import { beginLandscape, currentLandscape, drawLandscape, landscapeQuery, loadLandscape, showControls } from "./landscape.js";
+import { download } from "./pictures.js";
+import { beginQuestion } from "./question.js";
+import { beginShortlist, shortlistRanks } from "./shortlist.js";
+import { beginState, change, state } from "./state.js";
+import { beginTrees, currentTree, drawTree, loadPins, loadTree } from "./trees.js";
+
+const MOST_TREES = 12;
+
+function tell(text, bad = false) {
+  const notice = document.getElementById("notice");
+  notice.textContent = text;
+  notice.classList.toggle("bad", bad);
+}
+
+async function begin() {
+  const overview = await ask("overview");
+  document.title = `${overview.title} (adtc)`;
+  document.getElementById("title").textContent = overview.title;
+  document.getElementById("subtitle").textContent = overview.question.slice(0, 2).map(([, text]) => text).join(" ");
+  showAbout(overview);
+
+  const pick = async (i, j) => {
+    if (currentLandscape().counts[i][j] === "0") {
+      tell("No tree lies in this cell.");
+      return;
+    }
+    change({ cell: `${i},${j}`, rank: "" });
+    if (overview.drawable) await drawTree(tell);
+  };
+  const safely = async (work) => {
+    try {
+      await work();
+    } catch (error) {
+      tell(error.message, true);
+    }
+  };
+  let showFormula = () => {};
+  const refresh = async (changed) => {
+    showControls();
+    if (changed.has("where")) showFormula(state.where);
+    const place = ["where", "x", "y", "bins", "fit"].some((name) => changed.has(name));
+    if (place) await safely(() => loadLandscape(pick));
+    else if (["scale", "front", "cell"].some((name) => changed.has(name))) drawLandscape(pick);
+    if (place || ["cell", "rank", "row"].some((name) => changed.has(name))) await safely(() => loadTree(tell));
+    if (changed.has("pins") || changed.has("row")) await safely(() => loadPins(tell));
+    if (["where", "x", "y", "bins", "scale"].some((name) => changed.has(name))) await safely(() => loadCompare(overview));
+  };
+
+  beginState({ where: "", x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit: "0" }, refresh);
+  beginLandscape(overview, pick);
+  beginTrees(overview, tell);
+  beginShortlist(overview, tell);
+  beginCompare(overview);
+  showFormula = beginQuestion(overview, (text) => {
+    if (text !== state.where) change({ where: text, rank: "" }, { quiet: true });
+  });
+  document.getElementById("copy-link").addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(window.location.href);
+      tell("The link is copied; it leads to this very view while the dashboard runs.");
+    } catch {
+      tell(window.location.href);
+    }
+  });
+  document.getElementById("export").addEventListener("click", (event) => safely(() => exportReport(event.target)));
+  await refresh(new Set(["where", "x", "row", "pins"]));
+  document.body.dataset.ready = "yes";
+}
+
+async function exportReport(button) {
+  button.disabled = true;
+  tell("The report is being written …");
+  try {
+    const now = currentTree();
+    const pins = state.pins ? state.pins.split(",") : [];
+    const ranks = [...new Set([...(now ? [now.profile_rank] : []), ...pins, ...shortlistRanks()])];
+    const query = { ...landscapeQuery(), trees: ranks.slice(0, MOST_TREES).join(",") };
+    const given = Object.entries(query).filter(([, value]) => value !== "");
+    const response = await fetch(`/api/report?${new URLSearchParams(given)}`);
+    if (!response.ok) throw new Error((await response.json()).error);
+    download(await response.blob(), "adtc-report.html", "text/html");
+    tell("The report is written; it opens without this program.");
+  } finally {
+    button.disabled = false;
+  }
+}
+
+begin().catch((error) => tell(error.message, true));

@@ -1,0 +1,58 @@
+// Two profiles side by side and the map of what changed: shares in the first minus in the second.
+
+import { ask } from "./api.js";
+import { binText, drawHeatmap } from "./heatmap.js";
+import { treesText } from "./numbers.js";
+import { downloadPicture } from "./pictures.js";
+import { state } from "./state.js";
+
+const MAPS = ["first", "second", "difference"];
+let view = null;
+const shown = {};
+
+export function beginCompare(overview) {
+  if (!overview.compare) return;
+  document.getElementById("compare-card").hidden = false;
+  for (const map of MAPS) {
+    for (const kind of ["png", "svg"]) {
+      document.getElementById(`${map}-${kind}`).addEventListener("click", () => downloadPicture(shown[map], `adtc-${map}`, kind));
+    }
+  }
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width || !view) return;
+    width = window.innerWidth;
+    drawCompare();
+  });
+}
+
+export async function loadCompare(overview) {
+  if (!overview.compare) return;
+  const answer = await ask("compare", { where: state.where, x: state.x, y: state.y, bins: state.bins });
+  if (!answer) return;
+  view = answer;
+  drawCompare();
+}
+
+function drawCompare() {
+  const get = (id) => document.getElementById(id);
+  const [first, second] = view.titles;
+  get("compare-note").textContent = `The two share their bins. ${(100 * view.distance).toFixed(1)} % of the trees of one would have to move to another cell to make the maps equal.`;
+  get("compare-first").textContent = `${first}: ${treesText(view.first.total)}`;
+  get("compare-second").textContent = `${second}: ${treesText(view.second.total)}`;
+  get("compare-both").textContent = `Difference in percentage points: orange where ${first} has the larger share, purple where ${second} has`;
+  const readout = get("compare-readout");
+  const onLook = (text) => { readout.textContent = text; };
+  shown.first = drawHeatmap(get("map-first"), view.first, { scale: state.scale, onLook, label: `Number of trees in ${first}` });
+  shown.second = drawHeatmap(get("map-second"), view.second, { scale: state.scale, onLook, label: `Number of trees in ${second}` });
+  const most = Math.max(...view.points.flat().map(Math.abs), 1e-9);
+  const frame = { x: view.x, y: view.y, counts: view.first.counts, total: "1", front: null };
+  shown.difference = drawHeatmap(get("map-difference"), frame, {
+    label: `Difference of shares, ${first} minus ${second}`,
+    margins: false,
+    shade: (i, j) => (view.filled[i][j] ? { t: Math.abs(view.points[i][j]) / most, kind: view.points[i][j] < 0 ? "less" : "more" } : null),
+    text: (i, j) => (view.filled[i][j] ? view.texts[i][j] : ""),
+    words: (i, j) => `${binText(view.x, i)}, ${binText(view.y, j)}: ${view.texts[i][j]} percentage points (${first} ${treesText(view.first.counts[i][j])}, ${second} ${treesText(view.second.counts[i][j])})`,
+    onLook,
+  });
+}
