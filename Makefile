@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench bench-peers clean
+.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -20,8 +20,8 @@ $(READY): pyproject.toml
 
 setup: $(READY) ## make .venv with everything that development needs
 
-demo: $(READY) ## answer the four questions on bundled data
-	$(BIN)/adtc demo
+demo: $(READY) ## profile, cross-table, front, trees and report of a bundled table, into demo/
+	$(BIN)/adtc demo -o demo
 
 test: $(READY) ## run the tests, the README and the documentation's examples
 	$(PYTEST) -m "not slow"
@@ -43,11 +43,20 @@ types: $(READY) ## check types
 docs: $(READY) ## build the documentation, warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(READY) ## measure our own speed
-	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,max,rounds --benchmark-sort=fullname -q
+bench: $(READY) ## measure our own speed, and put it into the documentation
+	@mkdir -p benchmarks/results
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,max,rounds --benchmark-sort=fullname --benchmark-json=benchmarks/results/own.json -q
+	$(BIN)/python benchmarks/page.py benchmarks
 
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
-	$(BIN)/python benchmarks/peers.py
+	$(BIN)/python benchmarks/peers.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code
+
+# COMPAS is not bundled; give another place as `make paper COMPAS=PATH`.
+COMPAS ?= $(wildcard ../shared/data/compas/cox-violent-parsed_filt.csv)
+
+paper: $(READY) ## run the paper's experiments, and put them into the documentation
+	$(BIN)/adtc paper -o out/paper $(if $(COMPAS),--compas $(COMPAS))
+	$(BIN)/python benchmarks/page.py paper out/paper
 
 check: lint types test docs ## all that must be green before a commit lands
 

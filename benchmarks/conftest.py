@@ -1,15 +1,21 @@
 """Shared by the benchmarks: the limits of a run, and the table that it ends with."""
 
+from typing import Any
+
+import machine
 import memory
 import pytest
 from cases import GIGABYTES
 
 _LINES = pytest.StashKey[list[str]]()
+_MACHINE = pytest.StashKey[dict[str, Any]]()
+HEAD = "| case | answer | seconds | engine | cell_scan | num_cells | live | peak MB |"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     memory.limit(GIGABYTES)
     config.stash[_LINES] = []
+    config.stash[_MACHINE] = machine.describe()
 
 
 @pytest.fixture
@@ -23,6 +29,14 @@ def pytest_terminal_summary(
 ) -> None:
     if config.stash[_LINES]:
         terminalreporter.write_line("")
-        head = "| case | answer | seconds | engine | cell_scan | num_cells | live | peak MB |"
-        for line in (head, "| --- |" + " ---: |" * 7, *config.stash[_LINES]):
+        for line in (HEAD, "| --- |" + " ---: |" * 7, *config.stash[_LINES]):
             terminalreporter.write_line(line)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_benchmark_update_json(
+    config: pytest.Config, benchmarks: Any, output_json: dict[str, Any]
+) -> None:
+    """Keep with ``--benchmark-json`` what the docs page shows."""
+    output_json["machine"] = config.stash[_MACHINE]
+    output_json["lines"] = [HEAD, "| --- |" + " ---: |" * 7, *config.stash[_LINES]]

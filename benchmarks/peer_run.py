@@ -35,6 +35,10 @@ def adtc_(case: Case, X: Any, y: Any, z: Any) -> Answer:
     monitor = adtc.Monitor(memory_limit=5_500_000_000)
     if case["task"] == "errors":
         return {"value": int(adtc.optimize(data, space, monitor=monitor).value)}
+    if case["task"] == "penalised":
+        objective = f"error + {case['leaf']} * size"
+        best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
+        return {"value": int(best.value)}
     if case["task"] == "f1":
         return {"value": float(adtc.optimize(data, space, maximize="f1", monitor=monitor).value)}
     if case["task"] == "fair":
@@ -122,12 +126,57 @@ def streed_(case: Case, X: Any, y: Any, z: Any) -> Answer:
     return {"value": value, "proved": proved}
 
 
+def dl85_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    from pydl85 import DL85Classifier
+
+    model = DL85Classifier(max_depth=case["depth"], min_sup=case.get("minsup", 1), time_limit=600)
+    model.fit(X, y)
+    return {"value": int(model.error_), "proved": not model.timeout_}
+
+
+def gosdt_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    import warnings
+
+    import pandas as pd
+    from gosdt import GOSDTClassifier, Status
+
+    warnings.simplefilter("ignore")
+    model = GOSDTClassifier(
+        regularization=case["leaf"] / len(y),
+        depth_budget=case["depth"],
+        allow_small_reg=True,
+        time_limit=600,
+    )
+    model.fit(pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]), pd.Series(y))
+    value = model.result_.upperbound * len(y)  # single precision: a whole number within 0.01
+    if abs(value - round(value)) > 0.05:
+        raise ValueError(f"the objective {value} is not a whole number of rows")
+    return {"value": round(value), "proved": model.result_.status == Status.CONVERGED}
+
+
+def sortd_(case: Case, X: Any, y: Any, _: Any) -> Answer:
+    from pysortd import SORTDClassifier
+
+    model = SORTDClassifier(
+        "cost-complex-accuracy",
+        max_depth=case["depth"],
+        cost_complexity=float(case["leaf"]) / len(y),
+        use_rashomon_multiplier=True,
+        rashomon_multiplier=float(Fraction(case["share"])),
+    )
+    model.fit(X, y)
+    return {"value": int(model.rashomon_set_size)}
+
+
 TOOLS: dict[str, Callable[[Case, Any, Any, Any], Answer]] = {
     "adtc": adtc_,
     "praxis": praxis_,
     "arborenum": arborenum_,
     "treefarms": treefarms_,
     "streed": streed_,
+    "dl85": dl85_,
+    "gosdt": gosdt_,
+    "sortd": sortd_,
 }
 
 

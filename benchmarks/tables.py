@@ -25,12 +25,15 @@ _FILES = {
         name: f"binarized-dl/{name}.txt"
         for name in (
             "anneal",
+            "australian-credit",
+            "breast-wisconsin",
             "german-credit",
             "hepatitis",
             "kr-vs-kp",
             "lymph",
             "mushroom",
             "primary-tumor",
+            "segment",
             "tic-tac-toe",
             "vote",
         )

@@ -11,6 +11,8 @@ import cases
 import pytest
 import tables
 
+import adtc
+
 _ROUNDS = (1, 5)  # fewest and most
 _WORTH = 3.0  # seconds that the rounds of a case should take together
 
@@ -24,7 +26,11 @@ def test_speed(case: cases.Case, benchmark: Any, lines: list[str]) -> None:
     case.warm()
     # This run of the whole question is the one warm call.
     start = time.perf_counter()
-    found = case.run(data)
+    try:
+        found = case.run(data)
+    except adtc.ADTCError as limit:  # said so that the table is complete without it
+        lines.append(f"| {case.name} | {limit} |  |  |  |  |  |  |")
+        pytest.skip(str(limit))
     once = time.perf_counter() - start
     if case.answer is not None:
         assert found.answer == case.answer
@@ -41,11 +47,9 @@ def test_speed(case: cases.Case, benchmark: Any, lines: list[str]) -> None:
         engine_seconds=found.engine,
         peak_mb=peak,
         seconds=seconds,
+        case=case.name,
     )
-    lines.append(
-        f"| {case.name} | {_short(found.answer)} | {seconds:.3g} | {found.engine:.3g} | "
-        f"{found.cell_scan:,} | {found.num_cells:,} | {found.live:,} | {peak:.0f} |"
-    )
+    lines.append(as_row(benchmark.extra_info))
 
 
 def _peak(case: cases.Case) -> float:
@@ -60,5 +64,12 @@ def _peak(case: cases.Case) -> float:
     return float(json.loads(run.stdout)["peak_mb"])
 
 
-def _short(answer: int) -> str:
-    return f"{answer:,}" if answer < 10**12 else f"{answer:.4e}"
+def as_row(told: dict[str, Any]) -> str:
+    """Write a line of the table from what a benchmark keeps."""
+    answer = int(told["answer"])
+    short = f"{answer:,}" if answer < 10**12 else f"{answer:.4e}"
+    return (
+        f"| {told['case']} | {short} | {told['seconds']:.3g} | {told['engine_seconds']:.3g} | "
+        f"{told['cell_scan']:,} | {told['num_cells']:,} | {told['live']:,} | "
+        f"{told['peak_mb']:.0f} |"
+    )

@@ -136,6 +136,8 @@ def test_drawn_trees_are_those_of_the_seed(page: str, found: Profile) -> None:
     assert page.count('class="adtc-tree"') == 3
     chosen = report_html(found, trees=[found.tree(7)])
     assert "profile.tree(7)" in chosen
+    assert "Chosen by hand." in chosen
+    assert "with the same probability (seed 0)" in page
 
 
 def test_a_further_condition_is_reported(found: Profile) -> None:

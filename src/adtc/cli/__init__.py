@@ -4,7 +4,26 @@ A new command is one function under `@table_command` or `@source_command` that r
 Nothing of adtc beyond this package is imported before a command runs, so `--help` is immediate.
 """
 
-from adtc.cli import commands, completion, demo, drawing, profiling, reporting
+from adtc.cli import (
+    commands,
+    completion,
+    dashboard,
+    demo,
+    drawing,
+    paper,
+    profiling,
+    reporting,
+)
 from adtc.cli.group import main
 
-__all__ = ["commands", "completion", "demo", "drawing", "main", "profiling", "reporting"]
+__all__ = [
+    "commands",
+    "completion",
+    "dashboard",
+    "demo",
+    "drawing",
+    "main",
+    "paper",
+    "profiling",
+    "reporting",
+]

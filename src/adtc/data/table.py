@@ -39,7 +39,7 @@ from adtc.data.frames import (
 from adtc.errors import DataError
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Data:
     """Rows as bits per feature, with labels, groups and weights.
 
@@ -92,6 +92,14 @@ class Data:
         arrays += [codes for _, codes in self.references]
         for array in arrays:
             array.setflags(write=False)
+
+    def __repr__(self) -> str:
+        labels = ", ".join(map(str, self.labels))
+        groups = f", sensitive {self.sensitive}" if self.sensitive else ""
+        return (
+            f"<Data {self.name}: {self.n_rows:,} rows, {self.n_features} features, target "
+            f"{self.target} ({labels}){groups}>"
+        )
 
     @classmethod
     def from_frame(

@@ -8,6 +8,7 @@ metrics, and nothing here runs over the data again.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -117,6 +118,10 @@ class Profile:
     def __repr__(self) -> str:
         trees = f"{self.count:,} trees" if self.count != 1 else "1 tree"
         return f"<Profile of {trees} in {self.num_cells:,} cells by {', '.join(self.metrics)}>"
+
+    def _repr_html_(self) -> str:
+        # `show` stands above this room; a notebook expects the method here.
+        return str(import_module("adtc.show.fragment").landscape_html(self))
 
     def term(self, text: str) -> Term:
         """Read a metric, or a term over metrics, as a term over the axes."""

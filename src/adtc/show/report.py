@@ -265,24 +265,24 @@ def _trees(
 ) -> str:
     if not profile.where(where).count:
         return '<p class="empty">No tree exists, so there is none to draw.</p>'
-    if not isinstance(wanted, int):
-        return (
-            "".join(_tree(one, profile.count) for one in wanted)
-            or '<p class="empty">No tree was chosen.</p>'
-        )
-    if profile.source is None:
+    if isinstance(wanted, int) and profile.source is None:
         return (
             '<p class="empty">This profile was kept without its circuit, so no tree can be drawn '
             "from it: save it with <code>circuit=True</code> (<code>--circuit</code>).</p>"
         )
-    if wanted < 1:
+    if isinstance(wanted, int):
+        wanted = profile.draw(wanted, seed=seed, where=where) if wanted > 0 else []
+    if not wanted:
         return '<p class="empty">No tree was asked for.</p>'
-    drawn = profile.draw(wanted, seed=seed, where=where)
-    note = (
-        f'<p class="note">Drawn at random, each tree of the profile with the same probability '
-        f"(seed {seed}). Every tree was scored on the table again before it was shown here.</p>"
+    seeds = {one.seed for one in wanted}
+    how = (
+        f"Drawn at random, each tree of the profile with the same probability (seed {seeds.pop()})."
+        if len(seeds) == 1 and None not in seeds
+        else "Chosen by hand."
     )
-    return note + "".join(_tree(one, profile.count) for one in drawn)
+    again = "Every tree was scored on the table again before it was shown here."
+    shown = "".join(_tree(one, profile.count) for one in wanted)
+    return f'<p class="note">{how} {again}</p>{shown}'
 
 
 def _tree(drawn: "DrawnTree", count: int) -> str:

@@ -49,8 +49,8 @@ function strengths(view, scale) {
 }
 
 export function inkClass(strength) {
-  if (strength < 0.5) return "heat-a";
-  return strength < 0.65 ? "heat-b" : "heat-c";
+  if (strength < 0.45) return "heat-a";
+  return strength < 0.55 ? "heat-b" : "heat-c";
 }
 
 /** Choose the longest way to write numbers that fits into every cell. */

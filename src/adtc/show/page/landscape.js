@@ -81,6 +81,9 @@ export function drawLandscape(onPick) {
   if (view.front && state.front === "1" && view.total !== "0") {
     document.getElementById("legend").append(make("span", { class: "key-front" }, view.front.name.replace("Pareto front", "best trade-offs, the Pareto front")));
   }
+  if (!view.front && state.front === "1" && view.total !== "0" && state.x !== state.y) {
+    document.getElementById("legend").append(make("span", {}, "no line of best trade-offs: it is not known for both metrics whether more or less is better"));
+  }
   showFront();
 }
 

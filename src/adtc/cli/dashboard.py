@@ -1,0 +1,87 @@
+"""The command that opens a profile in the browser."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adtc.cli import completion
+from adtc.cli.asking import Asked, SectionedCommand
+from adtc.cli.group import main
+from adtc.cli.options import OUTPUT, SHARED, Option, metric_names, whole
+from adtc.cli.profiling import default_metrics
+from adtc.cli.running import watched
+from adtc.cli.sources import SOURCES, is_saved, opened
+
+if TYPE_CHECKING:
+    from adtc.profiles import Profile
+
+HELP = f"""\
+Walk through all good trees in the browser.
+
+The server runs on this machine only, reads only, and stops with Ctrl-C.
+
+{SOURCES}"""
+
+
+def run(
+    source: str,
+    port: int | None,
+    browser: bool,
+    compare: str | None,
+    metrics: tuple[str, ...],
+    **values: Any,
+) -> None:
+    """Load or make the profile, then serve it until it is stopped."""
+    from adtc.dashboard import serve
+
+    asked = Asked.take({**values, "table": source})
+    other = None if compare is None else _other(compare)
+    found = opened(asked, lambda data: list(metrics) or default_metrics(data))
+    chosen = {} if port is None else {"port": port}
+    titles = None if compare is None else (Path(source).name, Path(compare).name)
+    serve(
+        found.profile,
+        other,
+        titles=titles,
+        browser=browser,
+        where=found.where,
+        say=click.echo,
+        **chosen,
+    )
+
+
+def _other(path: str) -> "Profile":
+    """Load the profile to compare with."""
+    import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.errors import DataError
+
+    if not is_saved(path):
+        raise DataError(
+            f"--compare takes a saved profile, and '{path}' is none: make one with "
+            f"`adtc profile {path} -o other.adtc` and give that."
+        )
+    return watched(lambda: adtc.load_profile(path), Monitor())
+
+
+dashboard = SectionedCommand(
+    "dashboard",
+    callback=run,
+    help=HELP,
+    params=[
+        click.Argument(["source"], shell_complete=completion.sources),
+        Option("--metrics", metavar="NAMES", callback=metric_names,
+               shell_complete=completion.metrics,
+               help="Metrics of the profile that is made of a table (default: as `adtc profile`)."),
+        Option("--compare", metavar="PROFILE", shell_complete=completion.saved,
+               help="A saved profile with the same metrics, to be shown beside the first."),
+        Option("--port", section=OUTPUT, metavar="N", callback=whole(0),
+               help="Where to listen (default 8765); if it is taken, the next free port."),
+        Option("--browser/--no-browser", section=OUTPUT, default=True,
+               help="Whether to open a browser (default: yes)."),
+        *SHARED,
+    ],
+)  # fmt: skip
+dashboard.example = "adtc dashboard run.adtc --compare balanced.adtc"
+main.add_command(dashboard)

@@ -1,0 +1,256 @@
+"""The routes of the dashboard and what guards them: one host, reading only, a strict policy."""
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any
+
+from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
+from adtc.dashboard.session import Kept, Place, Session
+from adtc.errors import ADTCError, QueryError
+from adtc.profiles.profile import Profile
+from adtc.show.assets import KINDS, asset, asset_names
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+    from starlette.requests import Request
+
+Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Answering = Callable[[Session, Query], Any]
+
+HOSTS = ("127.0.0.1", "localhost", "[::1]")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+_LANDSCAPE = ("where", "x", "y", "bins", "fit")
+_ANSWERS_KEPT = 256
+_LARGEST_KEPT = 200_000  # bytes
+_MOST_SEED = 2**63 - 1
+
+
+def overview(session: Session, query: Query) -> Any:
+    """Answer what the profile is."""
+    return session.overview()
+
+
+def count(session: Session, query: Query) -> Any:
+    """Answer how many trees satisfy a formula."""
+    return session.count(query.formula(session.profile))
+
+
+def check(session: Session, query: Query) -> Any:
+    """Answer whether a formula can be read: a mistake is an answer here, for it is still typed."""
+    try:
+        return {"ok": True, **session.count(query.formula(session.profile))}
+    except ADTCError as error:
+        return {"ok": False, **_complaint(error)[1]}
+
+
+def landscape(session: Session, query: Query) -> Any:
+    """Answer how the trees lie by two metrics."""
+    return session.landscape(_place(session, query))
+
+
+def tree(session: Session, query: Query) -> Any:
+    """Answer with one tree: by its rank, or drawn with a seed."""
+    place = _place(session, query, needs_axes=False)
+    rank = query.maybe("rank", lambda name: query.whole(name, 0, None))
+    row = query.maybe("row", lambda name: query.whole(name, 0, None))
+    return session.tree(place, rank, query.whole("seed", 0, _MOST_SEED, 0), row)
+
+
+def difference(session: Session, query: Query) -> Any:
+    """Answer how two profiles differ."""
+    return session.difference(_place(session, query))
+
+
+# Path, what answers, and the parameters it takes.
+QUESTIONS: Mapping[str, tuple[Answering, tuple[str, ...]]] = {
+    "overview": (overview, ()),
+    "count": (count, ("where",)),
+    "check": (check, ("where",)),
+    "landscape": (landscape, _LANDSCAPE),
+    "tree": (tree, (*_LANDSCAPE, "cell", "rank", "seed", "row")),
+    "compare": (difference, ("where", "x", "y", "bins")),
+}
+
+
+def make_app(
+    profile: Profile, compare: Profile | None = None, *, titles: tuple[str, str] | None = None
+) -> "Starlette":
+    """Make the dashboard of a profile as an ASGI application.
+
+    Parameters
+    ----------
+    compare
+        Another profile over the same metrics, to be shown beside the first.
+    titles
+        What to call the two.
+
+    Notes
+    -----
+    The application answers requests to this machine's own names only, and only GET.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.responses import Response
+        from starlette.routing import Route
+    except ImportError:
+        raise QueryError(
+            "the dashboard needs starlette and uvicorn: install them with "
+            "`pip install 'adtc[dashboard]'`."
+        ) from None
+    session = Session(profile, compare, titles)
+    answers: Kept[bytes] = Kept(_ANSWERS_KEPT)
+
+    def question(name: str) -> Route:
+        answer, known = QUESTIONS[name]
+
+        def ask(request: "Request") -> Response:
+            pairs = request.query_params.multi_items()
+            query = Query(pairs, known)
+            key = (name, *sorted(pairs))
+            with session.lock:
+                content = answers.get(key, lambda: _json(answer(session, query)))
+                if len(content) > _LARGEST_KEPT:
+                    answers.drop(key)
+            return Response(content, media_type="application/json")
+
+        return Route(f"/api/{name}", ask, methods=["GET"])
+
+    def report(request: "Request") -> Response:
+        query = Query(request.query_params.multi_items(), (*_LANDSCAPE, "trees"))
+        place, ranks = _place(session, query), query.ranks("trees")
+        headers = {"content-disposition": 'attachment; filename="adtc-report.html"'}
+        text = session.report(place, ranks)
+        return Response(text, media_type="text/html", headers=headers)
+
+    def page(request: "Request") -> Response:
+        name = request.path_params.get("name", "dashboard.html")
+        if name not in asset_names():
+            raise NotFoundError("there is no such page.")
+        kind = KINDS["." + name.rpartition(".")[2]]
+        return Response(asset(name), media_type=kind)
+
+    def unmet(request: "Request", error: Exception) -> Response:
+        status, view = _complaint(error)
+        return Response(_json(view), status, media_type="application/json")
+
+    routes = [
+        Route("/", page, methods=["GET"]),
+        Route("/page/{name}", page, methods=["GET"]),
+        Route("/api/report", report, methods=["GET"]),
+        *map(question, QUESTIONS),
+    ]
+    app = Starlette(
+        debug=False,
+        routes=routes,
+        middleware=[Middleware(Guard)],
+        exception_handlers={ADTCError: unmet, 404: unmet, 405: unmet, Exception: unmet},
+    )
+    app.state.session, app.state.answers = session, answers
+    return app
+
+
+class Guard:
+    """Lets in requests to this machine's own names that only read, and marks every answer."""
+
+    def __init__(self, app: App) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        sentence, status = _objection(scope)
+        if sentence:
+            await _refuse(send, sentence, status)
+            return
+
+        async def marked(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *HEADERS]
+            await send(message)
+
+        await self.app(scope, receive, marked)
+
+
+def _objection(scope: Scope) -> tuple[str, int]:
+    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
+    if len(hosts) != 1 or host_name(hosts[0]) not in HOSTS:
+        return "this server answers requests to 127.0.0.1 and localhost only.", 403
+    if scope["method"] not in ("GET", "HEAD"):
+        return f"{scope['method']} is not possible here: the dashboard only reads.", 405
+    return "", 200
+
+
+def host_name(header: str) -> str:
+    """Cut the port off a Host header.
+
+    Examples
+    --------
+    >>> host_name("127.0.0.1:8765"), host_name("[::1]:80"), host_name("localhost")
+    ('127.0.0.1', '[::1]', 'localhost')
+    """
+    name, colon, port = header.rpartition(":")
+    return (name if colon and port.isdigit() else header).lower()
+
+
+async def _refuse(send: Send, sentence: str, status: int) -> None:
+    body = _json({"error": sentence})
+    headers = [
+        (b"content-type", b"application/json"),
+        (b"content-length", str(len(body)).encode()),
+        *HEADERS,
+    ]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+def _complaint(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Turn an error into a status and one sentence."""
+    if isinstance(error, NotFoundError):
+        return 404, {"error": str(error)}
+    if isinstance(error, FormulaError):
+        place = list(error.place) if error.place else None
+        return 400, {"error": str(error), "pointer": error.pointer, "place": place}
+    if isinstance(error, ADTCError):
+        return 400, {"error": str(error)}
+    status = int(getattr(error, "status_code", 500))
+    known = {404: "there is no such page.", 405: "the dashboard only reads."}
+    return status, {
+        "error": known.get(status, "something went wrong inside adtc; please report it.")
+    }
+
+
+def _place(session: Session, query: Query, *, needs_axes: bool = True) -> Place:
+    where, profile = query.formula(session.profile), session.profile
+    cell = query.cell()
+    if not needs_axes and cell is None:
+        return Place(where)
+    return Place(
+        where,
+        query.metric("x", profile),
+        query.metric("y", profile),
+        query.whole("bins", 1, MOST_BINS, 10),
+        query.flag("fit"),
+        cell,
+    )
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()

@@ -1,0 +1,106 @@
+"""Start the dashboard on this machine: a free port, a browser, and an end with Ctrl-C."""
+
+import socket
+import threading
+import time
+import webbrowser
+from collections.abc import Callable
+from urllib.parse import urlencode
+
+from adtc.dashboard.server import make_app
+from adtc.errors import QueryError
+from adtc.profiles.profile import Profile
+
+HOST = "127.0.0.1"
+PORT = 8765
+_TRIES = 100
+_LAST = 65535
+_PATIENCE = 10.0  # seconds until the browser is opened anyway
+
+
+def serve(
+    profile: Profile,
+    compare: Profile | None = None,
+    *,
+    titles: tuple[str, str] | None = None,
+    port: int = PORT,
+    browser: bool = True,
+    where: str | None = None,
+    say: Callable[[str], object] = print,
+) -> None:
+    """Serve the dashboard of a profile until it is stopped with Ctrl-C.
+
+    Parameters
+    ----------
+    compare, titles
+        As in `make_app`.
+    port
+        Where to listen; if the port is taken, the next free one is used and said.
+    browser
+        Whether to open a browser.
+    where
+        The formula that the dashboard opens with.
+    say
+        Takes what there is to tell: where the dashboard is.
+    """
+    app = make_app(profile, compare, titles=titles)
+    try:
+        import uvicorn
+    except ImportError:
+        raise QueryError(
+            "the dashboard needs uvicorn: install it with `pip install 'adtc[dashboard]'`."
+        ) from None
+    listener = listen(port)
+    found = listener.getsockname()[1]
+    begin = f"#{urlencode({'where': where})}" if where else ""
+    address = f"http://{HOST}:{found}/{begin}"
+    if found != port and port:
+        say(f"port {port} is taken, so the dashboard uses {found}.")
+    say(f"the dashboard is at {address} (stop it with Ctrl-C)")
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=200,
+    )
+    server = uvicorn.Server(config)
+    if browser:
+        threading.Thread(target=_open, args=(server, address), daemon=True).start()
+    try:
+        server.run(sockets=[listener])
+    finally:
+        listener.close()
+
+
+def listen(port: int) -> socket.socket:
+    """Take a port of this machine, or the next one that is free; 0 takes any."""
+    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST:
+        raise QueryError(f"port is {port!r}, expected a whole number from 0 to {_LAST}.")
+    for candidate in range(port, min(port + _TRIES, _LAST + 1)):
+        # with the protocol named, asyncio sends small answers at once, not 40 ms later
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, candidate))
+            listener.listen(128)
+        except PermissionError:
+            listener.close()
+            raise QueryError(
+                f"port {candidate} is not yours to use; give one above 1023."
+            ) from None
+        except OSError:
+            listener.close()
+            continue
+        return listener
+    raise QueryError(f"no port from {port} to {candidate} is free; give another one to --port.")
+
+
+def _open(server: object, address: str) -> None:
+    """Open the browser once the server answers."""
+    end = time.monotonic() + _PATIENCE
+    while not getattr(server, "started", False) and time.monotonic() < end:
+        time.sleep(0.02)
+    webbrowser.open(address)

@@ -1,0 +1,412 @@
+"""The dashboard in a real browser: seen, clicked, typed into, restored from a link, exported."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import adtc
+from adtc.profiles import Profile
+
+READY = "body[data-ready]"
+FILLED = "#map .cell rect.heat"
+
+
+class Watched:
+    """A page, with all that went wrong on it and every address it asked for."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+        self.troubles: list[str] = []
+        self.asked: list[str] = []
+        page.set_default_timeout(20_000)
+        page.on("console", lambda m: self._note(m.text) if m.type in ("error", "warning") else None)
+        page.on("pageerror", lambda error: self._note(str(error)))
+        page.on("request", lambda request: self.asked.append(request.url))
+
+    def _note(self, trouble: str) -> None:
+        self.troubles.append(trouble)
+
+    def open(self, address: str) -> Any:
+        self.page.goto(address)
+        self.page.wait_for_selector(READY)
+        return self.page
+
+    def check(self, server: str) -> None:
+        """Nothing was asked of another machine, nothing failed, no name became code."""
+        outside = [url for url in self.asked if not url.startswith((server, "data:", "blob:"))]
+        assert outside == []
+        assert self.troubles == []
+        assert self.page.evaluate("window.hacked") is None
+
+
+@pytest.fixture
+def watched(chromium: Any, server: str) -> Iterator[Watched]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    found = Watched(context.new_page())
+    yield found
+    found.check(server)
+    context.close()
+
+
+def pick(page: Any, at: int = 0) -> None:
+    """Click a filled cell and wait for its tree."""
+    page.locator(FILLED).nth(at).click()
+    page.wait_for_selector("#tree-head")
+
+
+def head(page: Any) -> str:
+    return str(page.inner_text("#tree-head"))
+
+
+def wait_for_result(page: Any, text: str) -> None:
+    page.wait_for_function(
+        "t => document.getElementById('result').innerText.startsWith(t)", arg=text
+    )
+
+
+def test_landscape_is_shown_with_exact_counts(
+    watched: Watched, server: str, small: Profile
+) -> None:
+    page = watched.open(server)
+    assert page.inner_text("#result").startswith(f"{small.count:,} trees")
+    table = small.crosstab("acc", "dp", bins=10, round_edges=True)
+    labels = page.eval_on_selector_all(
+        "#map [role=gridcell]", "cells => cells.map(c => [c.dataset.i, c.dataset.j, c.ariaLabel])"
+    )
+    assert len(labels) == len(table.x_bins) * len(table.y_bins)
+    for i, j, label in labels:
+        n = table.counts[int(i)][int(j)]
+        assert (f"{n:,} tree" if n else "no tree") in label
+    assert page.locator("#map .front-line").count() == 1
+    assert page.locator("#map .margin").count() == len(table.x_bins) + len(table.y_bins)
+
+
+def test_hovering_tells_the_exact_count(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    cell = page.locator("#map .cell:has(rect.heat)").first
+    cell.hover()
+    assert page.inner_text("#readout") == cell.get_attribute("aria-label")
+    assert re.search(r"\d+ trees? \(", page.inner_text("#readout"))
+
+
+def test_a_cell_gives_a_tree_that_scores_as_shown(
+    watched: Watched, server: str, small: Profile
+) -> None:
+    page = watched.open(server)
+    pick(page, 3)
+    number, of = re.fullmatch(r"Tree ([\d,]+) of ([\d,]+)", head(page)).groups()  # type: ignore[union-attr]
+    label = page.get_attribute("#map .picked", "aria-label")
+    assert f": {of} tree" in label
+    rank = int(re.search(r"profile\.tree\((\d+)\)", page.inner_text("#tree"))[1])  # type: ignore[index]
+    drawn = small.tree(rank)
+    shown = page.eval_on_selector_all(
+        "#tree [data-metric]", "cells => cells.map(c => [c.dataset.metric, c.dataset.exact])"
+    )
+    scored = adtc.score(drawn.tree, drawn.data, small.names)
+    assert dict(shown) == {k: "undefined" if v is None else str(v) for k, v in scored.items()}
+    assert page.locator("#tree svg.adtc-tree").count() == 1
+    assert page.locator("#tree svg .adtc-leaf").count() == drawn.metrics["size"]
+    assert 1 <= int(number.replace(",", "")) <= int(of.replace(",", ""))
+
+
+def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.click("#redraw")
+    page.wait_for_selector("#tree-head")
+    page.fill("#jump-to", "1,000")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1,000 of')"
+    )
+    page.click("#next")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1,001 of')"
+    )
+    page.click("#previous")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1,000 of')"
+    )
+    page.fill("#jump-to", "999999999")
+    page.keyboard.press("Enter")
+    assert "There are" in page.inner_text("#notice")
+
+
+def test_a_mistake_is_pointed_at_and_mended(watched: Watched, server: str, small: Profile) -> None:
+    page = watched.open(server)
+    page.fill("#formula", "acc >= 0.6 and ddp <= 0.1")
+    page.wait_for_selector("#formula-error pre")
+    lines = page.inner_text("#formula-error pre").split("\n")
+    assert lines[1].index("^") == lines[0].index("ddp")
+    assert "Did you mean 'dp'?" in page.inner_text("#formula-error")
+    assert page.get_attribute("#formula", "aria-invalid") == "true"
+    page.fill("#formula", "acc >= 0.6 and dp <= 0.1")
+    n = small.where("acc >= 0.6 and dp <= 0.1").count
+    wait_for_result(page, f"{n:,} trees")
+    assert f"{small.count - n:,} fewer than before" in page.inner_text("#result")
+    assert page.get_attribute("#formula", "aria-invalid") is None
+    assert page.inner_text("#formula-error") == ""
+    page.wait_for_function("() => location.hash.includes('where=')")
+
+
+def test_where_no_tree_exists_the_nearest_are_told(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.fill("#formula", "acc >= 0.99 and size <= 2")
+    wait_for_result(page, "No tree exists")
+    assert "acc >= 0.99: at most" in page.inner_text("#nearest")
+    page.wait_for_selector("#map .empty")
+
+
+def test_sliders_write_the_formula_and_read_it(
+    watched: Watched, server: str, small: Profile
+) -> None:
+    page = watched.open(server)
+    page.fill("#limit-size", "3")
+    wait_for_result(page, f"{small.where('size <= 3').count:,} trees")
+    assert page.input_value("#formula") == "size <= 3"
+    page.fill("#limit-acc", "0.6")
+    wait_for_result(page, f"{small.where('size <= 3 and acc >= 0.6').count:,} trees")
+    assert page.input_value("#formula") == "size <= 3 and acc >= 0.6"
+    page.fill("#formula", "size <= 2 or dp <= 0.05")
+    page.wait_for_function("() => document.getElementById('limit-size').value === '2'")
+    page.fill("#limit-acc", "0.7")
+    wait_for_result(
+        page, f"{small.where('(size <= 2 or dp <= 0.05) and acc >= 0.7').count:,} trees"
+    )
+    assert page.input_value("#formula") == "(size <= 2 or dp <= 0.05) and acc >= 0.7"
+
+
+def test_a_link_restores_the_view_in_a_fresh_browser(
+    watched: Watched, chromium: Any, server: str
+) -> None:
+    page = watched.open(server)
+    page.fill("#formula", "acc >= 0.5")
+    page.wait_for_function("() => location.hash.includes('where=')")
+    page.select_option("#y", "precision")
+    page.wait_for_function("() => document.querySelector('#map .axis-name:last-of-type') !== null")
+    page.wait_for_function("() => location.hash.includes('y=precision')")
+    page.wait_for_timeout(300)
+    pick(page, 4)
+    page.fill("#row", "7")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".path")
+    context = chromium.new_context()
+    again = Watched(context.new_page())
+    fresh = again.open(page.url)
+    fresh.wait_for_selector(".path")
+    for part in ("#tree-head", ".path", "#tree .values", "#tree-where"):
+        assert fresh.inner_text(part) == page.inner_text(part)
+    trees = page.inner_text("#result").partition(" trees")[0]
+    assert fresh.inner_text("#result").startswith(f"{trees} trees")
+    assert fresh.input_value("#formula") == "acc >= 0.5"
+    for name in ("data-i", "data-j", "aria-label"):
+        assert fresh.get_attribute("#map .picked", name) == page.get_attribute("#map .picked", name)
+    assert fresh.inner_html("#tree svg") == page.inner_html("#tree svg")
+    again.check(server)
+    context.close()
+
+
+def test_going_back_goes_back_in_the_view(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.click("#redraw")
+    page.wait_for_selector("#tree-head")
+    page.fill("#jump-to", "5")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 5 of')"
+    )
+    page.fill("#jump-to", "6")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 6 of')"
+    )
+    page.go_back()
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 5 of')"
+    )
+
+
+def test_the_keyboard_is_enough(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    focused = "document.activeElement.closest('#map [role=gridcell]') !== null"
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        if page.evaluate(focused):
+            break
+    assert page.evaluate(focused)
+    where = "[document.activeElement.dataset.i, document.activeElement.dataset.j].map(Number)"
+    i, j = page.evaluate(where)
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(where) == [i - 1, j]
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowUp")
+    assert page.evaluate(where) == [i, j + 1]
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#readout") == page.evaluate("document.activeElement.ariaLabel")
+    assert (
+        page.evaluate("getComputedStyle(document.activeElement.querySelector('rect')).strokeWidth")
+        == "3.5px"
+    )
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#tree-head")
+    assert page.evaluate(focused)  # drawing anew must not lose the place
+    assert page.evaluate(where) == [i, j]
+    assert page.get_attribute("#map .picked", "aria-selected") == "true"
+
+
+def test_trees_stand_side_by_side(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    for number in ("10", "2000"):
+        page.click("#redraw")
+        page.wait_for_selector("#tree-head")
+        page.fill("#jump-to", number)
+        page.keyboard.press("Enter")
+        text = f"Tree {int(number):,} of"
+        page.wait_for_function(
+            "t => document.getElementById('tree-head').innerText.startsWith(t)", arg=text
+        )
+        page.click("#pin")
+    page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
+    assert "Tree 10" in page.inner_text("#side table")
+    assert "Tree 2,000" in page.inner_text("#side table")
+    page.locator("#side button", has_text="Put away").first.click()
+    page.wait_for_function("() => document.querySelectorAll('#side article').length === 1")
+
+
+def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path: Path) -> None:
+    page = watched.open(server)
+    page.click("#redraw")
+    page.wait_for_selector("#keep")
+    page.click("#keep")
+    note = page.locator("#shortlist textarea")
+    note.fill("small and fair")
+    page.reload()
+    page.wait_for_selector(READY)
+    assert page.locator("#shortlist textarea").input_value() == "small and fair"
+    with page.expect_download() as saved:
+        page.click("#list-save")
+    path = tmp_path / "list.json"
+    saved.value.save_as(path)
+    kept = json.loads(path.read_text(encoding="utf-8"))
+    assert kept["trees"][0]["note"] == "small and fair"
+    page.locator("#shortlist button", has_text="Remove").click()
+    assert page.locator("#shortlist textarea").count() == 0
+    page.set_input_files("#list-load", path)
+    page.wait_for_selector("#shortlist textarea")
+    page.locator("#shortlist button", has_text="Show").click()
+    rank = int(kept["trees"][0]["rank"])
+    page.wait_for_function(
+        "t => document.getElementById('tree-head')?.innerText.startsWith(t)",
+        arg=f"Tree {rank + 1:,} of",
+    )
+    path.write_text('{"format": "else"}', encoding="utf-8")
+    page.set_input_files("#list-load", path)
+    page.wait_for_function(
+        "() => document.getElementById('notice').innerText.includes('not a shortlist')"
+    )
+
+
+def test_two_profiles_are_compared(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.wait_for_selector("#map-difference .cell")
+    assert page.inner_text("#compare-first").startswith("original:")
+    assert page.locator("#map-difference rect.more").count() > 0
+    assert page.locator("#map-difference rect.less").count() > 0
+    label = page.locator("#map-difference .cell").first.get_attribute("aria-label")
+    assert "percentage points (original" in label
+
+
+def test_pictures_are_downloaded(watched: Watched, server: str, tmp_path: Path) -> None:
+    page = watched.open(server)
+    with page.expect_download() as png:
+        page.click("#map-png")
+    png.value.save_as(tmp_path / "map.png")
+    assert (tmp_path / "map.png").read_bytes().startswith(b"\x89PNG")
+    assert (tmp_path / "map.png").stat().st_size > 5_000
+    with page.expect_download() as svg:
+        page.click("#map-svg")
+    svg.value.save_as(tmp_path / "map.svg")
+    text = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "oklab" not in text
+    assert "var(" not in text
+
+
+def test_rules_json_and_svg_are_copied(chromium: Any, server: str) -> None:
+    context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
+    watched = Watched(context.new_page())
+    page = watched.open(server)
+    page.click("#redraw")
+    page.wait_for_selector("#tree-head")
+    for name, begins in (("rules", ("if", "always")), ("JSON", ("{",)), ("SVG", ("<svg",))):
+        page.locator("#tree button", has_text=f"Copy {name}").click()
+        page.wait_for_function(
+            "t => document.getElementById('notice').innerText === t", arg=f"Copy {name}: copied."
+        )
+        assert page.evaluate("navigator.clipboard.readText()").startswith(begins)
+    watched.check(server)
+    context.close()
+
+
+def test_the_exported_report_opens_from_disk(
+    watched: Watched, chromium: Any, server: str, small: Profile, tmp_path: Path
+) -> None:
+    page = watched.open(f"{server}/#where=acc+%3E%3D+0.6")
+    page.click("#redraw")
+    page.wait_for_selector("#tree-head")
+    with page.expect_download() as saved:
+        page.click("#export")
+    path = tmp_path / "report.html"
+    saved.value.save_as(path)
+    context = chromium.new_context(offline=True)
+    report = Watched(context.new_page())
+    report.page.goto(path.as_uri())
+    report.page.wait_for_selector(".landscape .cell")
+    n = small.where("acc >= 0.6").count
+    assert report.page.inner_text(".answer").startswith(f"{n:,} trees")
+    assert report.page.locator(".tree-card svg").count() == 1
+    assert [url for url in report.asked if not url.startswith(("file:", "data:"))] == []
+    assert report.troubles == []
+    assert report.page.evaluate("window.hacked") is None
+    context.close()
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_is_wider_than_the_screen(
+    chromium: Any, server: str, width: int, scheme: str
+) -> None:
+    context = chromium.new_context(
+        viewport={"width": width, "height": 844}, color_scheme=scheme, has_touch=width < 500
+    )
+    watched = Watched(context.new_page())
+    page = watched.open(server)
+    pick(page, 2)
+    page.click("#pin")
+    page.wait_for_selector("#side article")
+    page.fill(
+        "#formula", "acc >= 0.6 and ddp <= 0.1 and dp <= 0.1 and size <= 12345678 or acc = 0.123456"
+    )
+    page.wait_for_selector("#formula-error pre")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    overlapping = """() => {
+      const labels = [...document.querySelectorAll('#map .tick-label')];
+      const boxes = labels.map(t => t.getBoundingClientRect());
+      const beside = (a, b) => a.left >= b.right || b.left >= a.right;
+      const hit = (a, b) => !(beside(a, b) || a.top >= b.bottom || b.top >= a.bottom);
+      return boxes.some((a, i) => boxes.some((b, j) => i < j && hit(a, b)));
+    }"""
+    assert page.evaluate(overlapping) is False
+    sticking_out = """() => {
+      const parts = [...document.querySelectorAll('.card :is(button, select, label, p, h2)')];
+      const shown = parts.filter(p => p.clientWidth && !p.closest('.scroll, .visually-hidden'));
+      const edge = p => p.closest('.card').getBoundingClientRect().right;
+      const out = p => p.getBoundingClientRect().right > edge(p);
+      return shown.filter(p => out(p) || p.scrollWidth > p.clientWidth).map(p => p.outerHTML);
+    }"""
+    assert page.evaluate(sticking_out) == []
+    watched.check(server)
+    context.close()
