@@ -1,7 +1,7 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.affine import affine
-from adtc.algebra.formula import Formula, Term
+from adtc.algebra.formula import Formula, Term, Truth
 from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree, depth
@@ -21,7 +21,7 @@ from adtc.engine.columns import Column, Ratios, evaluate, fractions, least_at, s
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
-from adtc.engine.plan import Budget, Plan, make_plan
+from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
@@ -67,9 +67,9 @@ class Result:
             tensor[index] = tensor.get(index, 0) + count
         return tensor
 
-    def axes(self) -> dict[str, Column]:
+    def axes(self) -> Mapping[str, Column]:
         """Return the values of the axes, cell by cell."""
-        axes = dict(zip(self.plan.axis_names, self.plan.digits(self.keys), strict=True))
+        axes = AxisColumns(self.plan.axes, self.keys)
         return axes if self.depths is None else {**axes, DEPTH.name: self.depths}
 
     def terms(self) -> dict[str, Term]:
@@ -217,5 +217,7 @@ def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
 
 def _good_cells(circuit: circuits.Circuit) -> Result:
     plan, root = circuit.ground.plan, circuit.root
+    if plan.question.constraint == Truth(True):
+        return Result(plan, circuit, root.keys, root.values)
     good = satisfied(plan.question.constraint, plan.lookup(root.keys), len(root.keys))
     return Result(plan, circuit, root.keys[good], root.values[good])

@@ -7,7 +7,7 @@ Counts that no tree can change are taken out first (the paper's model-independen
 """
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -36,6 +36,7 @@ from adtc.errors import TooLargeError
 Matrix = npt.NDArray[np.int64]
 _KEY_LIMIT = 2**62
 _COST_LIMIT = 2**56
+_KEPT = 2**22  # columns of more cells are unpacked anew each time, to save memory
 _FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
 
 
@@ -103,6 +104,35 @@ class Axis:
     stride: int
 
 
+class AxisColumns(Mapping[str, Column]):
+    """The values of the axes in every cell, unpacked from the keys when they are asked for."""
+
+    def __init__(self, axes: Sequence[Axis], keys: npt.NDArray[np.int64]) -> None:
+        self._axes = {f"k{i}": axis for i, axis in enumerate(axes)}
+        self._low = sum(axis.low * axis.stride for axis in axes)
+        self._keys = keys
+        self._made: dict[str, Column] = {}
+
+    def __getitem__(self, name: str) -> Column:
+        if name in self._made:
+            return self._made[name]
+        axis = self._axes[name]
+        column = (self._keys - self._low) // axis.stride % axis.radix + axis.low
+        if len(self._keys) < _KEPT:
+            self._made[name] = column
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._axes)
+
+    def __len__(self) -> int:
+        return len(self._axes)
+
+    def of(self, keys: npt.NDArray[np.int64]) -> "AxisColumns":
+        """Return the same axes for other keys."""
+        return AxisColumns(tuple(self._axes.values()), keys)
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How the fast engine will answer a question.
@@ -126,18 +156,18 @@ class Plan:
 
     def digits(self, keys: npt.NDArray[np.int64]) -> list[Column]:
         """Unpack keys of whole trees into the values of the axes."""
-        shifted = keys - sum(axis.low * axis.stride for axis in self.axes)
-        return [shifted // axis.stride % axis.radix + axis.low for axis in self.axes]
+        return list(AxisColumns(self.axes, keys).values())
 
     def lookup(
         self, keys: npt.NDArray[np.int64], depths: npt.NDArray[np.int64] | None = None
     ) -> Lookup:
         """Say how affine forms are computed for whole trees with these keys (and depths)."""
-        columns = self.digits(keys)
-        if depths is not None:
-            columns.append(depths)
+        columns: list[Column] = []
 
         def value(form: Affine) -> Ratios:
+            if not columns:  # only once a value is asked for: there may be very many keys
+                columns.extend(self.digits(keys))
+                columns.extend([] if depths is None else [depths])
             form, by_depth = without_depth(form)
             coefficients, constant = self.reader.over(form, self.basis)
             if depths is not None:
@@ -149,7 +179,7 @@ class Plan:
     @property
     def axis_names(self) -> list[str]:
         """Name the axes for terms over them; they are no metrics of their own."""
-        return [f"k{i}" for i in range(len(self.axes))]
+        return list(AxisColumns(self.axes, np.zeros(0, np.int64)))
 
     def over_axes(self, term: Term) -> Term:
         """Write a term of the question in terms of the axes' values."""

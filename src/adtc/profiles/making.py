@@ -9,6 +9,7 @@ from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.answers import Engine, good_cells, run_fast, takes_fast
 from adtc.engine.monitor import Monitor
+from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.record import recording
 from adtc.engine.switches import Switches
@@ -68,12 +69,12 @@ def profile(
         if takes_fast(engine, question):
             result = run_fast(question, data, switches, monitor, record)
             order = np.argsort(result.keys, kind="stable")
-            axes = {name: column[order] for name, column in result.axes().items()}
-            trees = result.values[order]
+            keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
-                return Profile(axes, trees, result.terms(), record)
+                axes = {name: column[order] for name, column in result.axes().items()}
+                return Profile(axes, trees, terms, record)
             source = Source(data, space, result.circuit)
-            return Profile(axes, trees, result.terms(), record, result.keys[order], source)
+            return Profile(AxisColumns(result.plan.axes, keys), trees, terms, record, keys, source)
         cells = sorted(good_cells(question, data, record).items())
         names = [axis.name for axis in question.axes]
         indices = np.array([index for index, _ in cells], np.int64).reshape(-1, len(names))

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from adtc.algebra.formula import Formula, Number, Term, names, parse, parse_term, substitute
 from adtc.data import Data
 from adtc.engine.columns import Column, Ratios, evaluate, from_columns, satisfied
+from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
 from adtc.engine.values import Values, distinct_values
@@ -152,14 +153,12 @@ class Profile:
 
     def take(self, cells: npt.NDArray[Any]) -> "Profile":
         """Keep some cells, given by truth values or positions."""
-        return replace(
-            self,
-            axes={name: column[cells] for name, column in self.axes.items()},
-            trees=self.trees[cells],
-            keys=None if self.keys is None else self.keys[cells],
-            _columns={},
-            _values={},
-        )
+        keys = None if self.keys is None else self.keys[cells]
+        if isinstance(self.axes, AxisColumns) and keys is not None:
+            axes: Mapping[str, Column] = self.axes.of(keys)
+        else:
+            axes = {name: column[cells] for name, column in self.axes.items()}
+        return replace(self, axes=axes, trees=self.trees[cells], keys=keys, _columns={}, _values={})
 
     def project(self, *metrics: str) -> "Profile":
         """Keep some metrics, or terms over them; the trees stay."""

@@ -262,8 +262,8 @@ def within(cost, b):
 
 
 @kernel
-def append_table(h, size, pool, start):
-    """Append a table's non-zero cells to ``pool`` from ``start`` on, sorted by first cost.
+def append_table(h, size, pool, start, sort):
+    """Append a table's non-zero cells to ``pool`` from ``start`` on, sorted by first cost if asked.
 
     Return the pool (it may have grown) and the end of its list.
     """
@@ -273,7 +273,7 @@ def append_table(h, size, pool, start):
         if h.keys[i] != EMPTY and _positive(h.values[i]):
             copy_cell(h, i, pool, stop)
             stop += 1
-    if h.costs.shape[1] and stop - start > 1:
+    if sort and h.costs.shape[1] and stop - start > 1:
         sort_by_cost(pool, start, stop)
     return pool, stop
 
@@ -283,7 +283,9 @@ def room_for(pool, start, more):
     """Return a pool with room for ``more`` cells after the first ``start``, which it keeps."""
     if start + more <= len(pool.keys):
         return pool
-    bigger = new_cells(2 * (start + more), pool.values.shape[1], pool.costs.shape[1])
+    # doubling what is there keeps copies few; a list that comes alone gets just its room
+    capacity = max(start + more, 2 * start)
+    bigger = new_cells(capacity, pool.values.shape[1], pool.costs.shape[1])
     for i in range(start):
         copy_cell(pool, i, bigger, i)
     return bigger

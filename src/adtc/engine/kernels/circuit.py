@@ -163,7 +163,8 @@ def fill_level(
         if dense:
             pool, fill = append_dense(acc, base, limbs, width, pool, fill)
         else:
-            pool, fill = append_table(h, size, pool, fill)
+            # nobody multiplies the root's tensor, so its order does not matter
+            pool, fill = append_table(h, size, pool, fill, level > 0)
         stops[number] = fill
     return pool, fill, scanned
 

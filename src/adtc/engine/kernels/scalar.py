@@ -10,6 +10,7 @@ Legend: L sum over a path's leaves, N sum over its other trees, m how many featu
 
 from collections.abc import Callable
 from functools import lru_cache
+from inspect import isfunction
 from typing import Any, NamedTuple
 
 import numba
@@ -40,13 +41,18 @@ class Kernels(NamedTuple):
     leaves: Callable[..., float]
 
 
+def _function(given: Callable[..., Any]) -> Callable[..., Any]:
+    """Wrap built-in functions such as max, which Numba compiles only inside another one."""
+    return given if isfunction(given) else lambda a, b: given(a, b)
+
+
 @lru_cache(maxsize=16)
 def make_kernels(
     add: Callable[..., Any], mul: Callable[..., Any], embed: Callable[..., Any]
 ) -> Kernels:
     """Compile the walk for a semiring; ``embed(label, values)`` gives a leaf's value."""
     jit = numba.njit(nogil=True, error_model="numpy")
-    plus, times, value = jit(add), jit(mul), jit(embed)
+    plus, times, value = (jit(_function(given)) for given in (add, mul, embed))
 
     @jit
     def leaf_value(counts, label, leaf, values):

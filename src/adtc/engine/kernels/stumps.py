@@ -67,7 +67,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     size = put_leaf(h, np.int64(0), totals, leaves, b, work.labels, work.cost)
     scanned = np.int64(0)
     if rest == 0:
-        pool, fill = append_table(h, size, pool, fill)
+        pool, fill = append_table(h, size, pool, fill, True)
         return pool, fill, scanned
     active = splitting_features(C, totals, used, leaves.minsup, work.active)
     base, width = key_range(totals, leaves, np.int64(4))
@@ -123,7 +123,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     if dense:
         pool, fill = append_dense(acc, base, limbs, width, pool, fill)
     else:
-        pool, fill = append_table(h, size, pool, fill)
+        pool, fill = append_table(h, size, pool, fill, True)
     return pool, fill, scanned
 
 
@@ -228,5 +228,5 @@ def affordable_cells(cells, n, limit, h):
         if within(cells.costs[k], limit):
             size = add_cell(h, size, cells.keys[k], cells.values[k, 0], cells.costs[k])
     merged = new_cells(size, np.int64(1), len(limit))
-    merged, _ = append_table(h, size, merged, np.int64(0))
+    merged, _ = append_table(h, size, merged, np.int64(0), True)
     return merged
