@@ -187,7 +187,7 @@ def main(case_file: str, table_file: str, out: str) -> None:
     table = np.load(table_file)
     X, y, z = (np.ascontiguousarray(table[name]) for name in "Xyz")
     few = np.linspace(0, len(y) - 1, min(300, len(y))).astype(int)
-    tool(case | {"depth": min(3, case["depth"]), "minsup": 1}, X[few][:, :6], y[few], z[few])
+    tool(case | {"minsup": 1}, X[few][:, :6], y[few], z[few])
     peak = memory.Peak()
     start = time.perf_counter()
     answer = tool(case, X, y, z)

@@ -43,7 +43,13 @@ class Kernels(NamedTuple):
 
 def _function(given: Callable[..., Any]) -> Callable[..., Any]:
     """Wrap built-in functions such as max, which Numba compiles only inside another one."""
-    return given if isfunction(given) else lambda a, b: given(a, b)
+    if isfunction(given):
+        return given
+
+    def wrapped(a: Any, b: Any) -> Any:
+        return given(a, b)
+
+    return wrapped
 
 
 @lru_cache(maxsize=16)
