@@ -132,6 +132,12 @@ def test_wrapped_lines_fit(text, width, most):
     assert all(text_width(line) <= width for line in lines)
 
 
+def test_a_name_that_just_fits_but_for_rounding_leaves_no_empty_line():
+    lines = wrapped("\u0e5c" * 10, 126, 2)
+    assert all(lines)
+    assert all(text_width(line) <= 126 for line in lines)
+
+
 def test_a_name_that_fits_is_kept_whole():
     name = "marital-status = Married-civ-spouse"
     assert "".join(wrapped(name, 150, 3)).replace(" ", "") == name.replace(" ", "")

@@ -193,8 +193,8 @@ def _broken(text: str, width: float) -> tuple[str, ...]:
 def _pieces(word: str, width: float) -> list[str]:
     pieces = []
     while text_width(word) > width and len(word) > 1:
-        ends = accumulate(map(text_width, word))
-        fits = max(1, sum(end <= width for end in ends))
+        # measured as a whole: summed up letter by letter, rounding could differ from the test above
+        fits = max(1, sum(text_width(word[: at + 1]) <= width for at in range(len(word))))
         joints = [at for at in range(fits // 2, fits) if word[at] in f"_-/.,;:={_TIED}"]
         cut = joints[-1] + 1 if joints else fits
         pieces.append(word[:cut])
