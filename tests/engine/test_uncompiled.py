@@ -22,11 +22,20 @@ PROGRAM = """
     data = adtc.Data.from_arrays(X, X[:, 0] ^ (rng.random(70) < 0.3), z=rng.integers(0, 2, 70))
     spaces = [
         adtc.Space(max_depth=3, minsup=4),
+        adtc.Space(max_depth=4, minsup=3),
+        adtc.Space(max_depth=5, minsup=2),
         adtc.Space(max_depth=4, minsup=6, max_size=5, trivial_splits=False),
         adtc.Space(max_depth=4, minsup=6, labels="majority"),
     ]
+    for space in spaces:  # without a constraint the least costs themselves are the answer
+        for goal in ("error", "N01 + 3 * N10 + size", "-N11"):
+            best = [
+                adtc.optimize(data, space, minimize=goal, engine=engine).value
+                for engine in ("spec", "fast")
+            ]
+            assert best[0] == best[1], (space, goal)
     for space, where, inclusion in itertools.product(
-        spaces, (None, "acc >= 0.6 and dp <= 0.2"), (True, False)
+        [spaces[0], *spaces[3:]], (None, "acc >= 0.6 and dp <= 0.2"), (True, False)
     ):
         switches = Switches(inclusion=inclusion)
         answers = [

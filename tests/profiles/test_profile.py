@@ -58,6 +58,13 @@ def test_where_keeps_the_trees_that_a_question_counts():
         assert profile.where(formula).count == adtc.count(data, space, where=formula)
 
 
+def test_a_filtered_profile_has_its_own_values():
+    profile = adtc.profile(small(), adtc.Space(max_depth=2), ["size", "acc"])
+    everything = by_metrics(profile)  # computes the values of all cells first
+    part = profile.where("acc >= 0.6")
+    assert by_metrics(part) == {i: n for i, n in everything.items() if i[1] >= Fraction(3, 5)}
+
+
 def test_projecting_keeps_the_trees_and_takes_terms():
     profile = adtc.profile(small(), adtc.Space(max_depth=2), ["size", "error"])
     projected = profile.project("error + 2 * size")
