@@ -1,6 +1,8 @@
 """Settings for all tests: Hypothesis profiles, and where the full tables are kept."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,3 +24,11 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the full tables are not here: expected the folder ../shared/data")
     return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def _ctrl_c_stays() -> Iterator[None]:
+    """Let Ctrl-C go on to stop the tests where a command run inside one has turned it off."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -685,12 +685,39 @@ def test_interrupted_as_a_program(folder: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
+def test_interrupted_a_second_time_while_saying_so(folder: Path) -> None:
+    code = """if True:
+        import os, signal, sys
+        import click
+        import adtc
+        from adtc.cli import main
+        def interrupted(*args, **options):
+            raise KeyboardInterrupt
+        def said(*args, echo=click.echo, **options):
+            os.kill(os.getpid(), signal.SIGINT)
+            echo(*args, **options)
+        adtc.count, click.echo = interrupted, said
+        main(sys.argv[1:])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code, "count", "small.csv", *SPACE],
+        cwd=folder, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr.strip() == "adtc: stopped; nothing was written."
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
 def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
     code = """if True:
         import os, signal, sys
         from adtc.cli import main
         from adtc.engine.monitor import Monitor
-        Monitor.report = lambda *args: os.kill(os.getpid(), signal.SIGINT)  # after the first job
+        interrupts = iter([signal.SIGINT])
+        def after_the_first_job(*args):
+            for interrupt in interrupts:
+                os.kill(os.getpid(), interrupt)
+        Monitor.report = after_the_first_job
         main(sys.argv[1:])
     """
     args = ["count", "german-credit", "--maxdep", "4", "--relminsup", "0.1", "-o", "out.json"]

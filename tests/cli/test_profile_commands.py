@@ -594,7 +594,11 @@ def test_interrupted_while_a_profile_is_made(folder: Path) -> None:
         import os, signal, sys
         from adtc.cli import main
         from adtc.engine.monitor import Monitor
-        Monitor.report = lambda *args: os.kill(os.getpid(), signal.SIGINT)  # after the first job
+        interrupts = iter([signal.SIGINT])
+        def after_the_first_job(*args):
+            for interrupt in interrupts:
+                os.kill(os.getpid(), interrupt)
+        Monitor.report = after_the_first_job
         main(sys.argv[1:])
     """
     args = ["profile", "german-credit", "--maxdep", "3", "--relminsup", "0.1", "-o", "out.adtc"]

@@ -3,7 +3,9 @@
 Everything a user can mend is one sentence on stderr and exit code 2; a traceback is a defect.
 """
 
+import signal
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,6 +67,7 @@ def _exit_code(run: Callable[[], Any]) -> int:
         code = run()
         return code if isinstance(code, int) else 0
     except (click.Abort, KeyboardInterrupt):
+        _ignore_further_interrupts()
         return _complain("stopped; nothing was written.", INTERRUPTED)
     except click.ClickException as error:
         return _complain(_usage(error), MISTAKE)
@@ -80,6 +83,15 @@ def _exit_code(run: Callable[[], Any]) -> int:
         if not isinstance(error, ADTCError):
             raise
         return _complain(str(error), MISTAKE)
+
+
+def _ignore_further_interrupts() -> None:
+    """Let a second Ctrl-C not break off the farewell of the first; the process is ending."""
+    if threading.current_thread() is threading.main_thread():  # no other may set a handler
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+        except KeyboardInterrupt:  # one that was under way: from here on there is none
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _complain(sentence: str, code: int) -> int:
