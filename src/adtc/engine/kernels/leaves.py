@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adtc.engine.kernels.cells import add_cell, find, take_from, within
+from adtc.engine.kernels.cells import EMPTY, add_cell, find, occupied, take_from, within
 from adtc.engine.kernels.jit import kernel
 
 
@@ -70,8 +70,12 @@ def put_leaf(h, size, counts, leaves, b, labels, cost):
 
 
 @kernel
-def drop_trivial(h, acc, base, dense, counts1, counts0, factor, leaves, b, labels, cost):
-    """Take back the splits whose two children are leaves of equal label."""
+def drop_trivial(h, size, acc, base, dense, counts1, counts0, factor, leaves, b, labels, cost):
+    """Take back the splits whose two children are leaves of equal label.
+
+    They may be taken before they are given: the table's numbers go below 0 then, see `take_from`.
+    Returns the table's number of keys; it has room.
+    """
     limbs = h.values.shape[1]
     cost0 = np.empty_like(cost)
     n = leaf_labels(counts1, leaves, labels)
@@ -88,7 +92,13 @@ def drop_trivial(h, acc, base, dense, counts1, counts0, factor, leaves, b, label
                     at = (key - base) * limbs
                     take_from(acc[at : at + limbs], factor)
                 elif within(cost, b):
-                    take_from(h.values[find(h.keys, key)], factor)
+                    at = find(h.keys, key)
+                    if h.keys[at] == EMPTY:
+                        size = occupied(h, at, key, size)
+                        for d in range(h.costs.shape[1]):
+                            h.costs[at, d] = cost[d]
+                    take_from(h.values[at], factor)
+    return size
 
 
 @kernel

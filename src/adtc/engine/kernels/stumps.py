@@ -13,7 +13,7 @@ import numpy as np
 from adtc.engine.kernels.cells import (
     EMPTY,
     add_cell,
-    append_table,
+    append_sorted,
     clear,
     multiply,
     new_cells,
@@ -67,7 +67,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     size = put_leaf(h, np.int64(0), totals, leaves, b, work.labels, work.cost)
     scanned = np.int64(0)
     if rest == 0:
-        pool, fill = append_table(h, size, pool, fill, True)
+        pool, fill = append_sorted(h, size, pool, fill)
         return pool, fill, scanned
     active = splitting_features(C, totals, used, leaves.minsup, work.active)
     base, width = key_range(totals, leaves, np.int64(4))
@@ -117,13 +117,24 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
                 return pool, fill, pairs
         scanned += pairs
         if not leaves.trivial_splits:
-            drop_trivial(
-                h, acc, base, dense, counts1, counts0, factor, leaves, b, work.labels, work.cost
+            size = drop_trivial(
+                h,
+                size,
+                acc,
+                base,
+                dense,
+                counts1,
+                counts0,
+                factor,
+                leaves,
+                b,
+                work.labels,
+                work.cost,
             )
     if dense:
         pool, fill = append_dense(acc, base, limbs, width, pool, fill)
     else:
-        pool, fill = append_table(h, size, pool, fill, True)
+        pool, fill = append_sorted(h, size, pool, fill)
     return pool, fill, scanned
 
 
@@ -228,5 +239,5 @@ def affordable_cells(cells, n, limit, h):
         if within(cells.costs[k], limit):
             size = add_cell(h, size, cells.keys[k], cells.values[k, 0], cells.costs[k])
     merged = new_cells(size, np.int64(1), len(limit))
-    merged, _ = append_table(h, size, merged, np.int64(0), True)
+    merged, _ = append_sorted(h, size, merged, np.int64(0))
     return merged
