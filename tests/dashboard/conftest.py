@@ -54,6 +54,11 @@ def other() -> Profile:
 
 
 @pytest.fixture(scope="session")
+def pair(small: Profile, other: Profile) -> tuple[Profile, Profile]:
+    return small, other
+
+
+@pytest.fixture(scope="session")
 def server(small: Profile, other: Profile) -> Iterator[str]:
     """Run the dashboard as users do, on a free port, and give its address."""
     uvicorn = pytest.importorskip("uvicorn", reason="the dashboard needs uvicorn")

@@ -1,14 +1,19 @@
 """The dashboard's server: what it answers, what it refuses, and that load changes nothing."""
 
+import asyncio
 import json
 import random
 import socket
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,18 +23,21 @@ import pytest
 import adtc
 from adtc.algebra.formula import parse_term
 from adtc.engine.nearest import nearest
-from adtc.errors import QueryError
+from adtc.errors import DataError, QueryError
 from adtc.models import TreeModel
 from adtc.profiles import Profile
+from adtc.profiles.profile import Source
 from adtc.show import views
+from adtc.show.rows import known_values
 
 httpx = pytest.importorskip("httpx", reason="the server's tests ask through httpx")
 pytest.importorskip("starlette", reason="the dashboard needs starlette")
 
-from adtc.dashboard import make_app  # noqa: E402
-from adtc.dashboard.asking import checked_formula  # noqa: E402
+from adtc.dashboard import make_app, serving  # noqa: E402
+from adtc.dashboard.asking import NotFoundError, checked_formula  # noqa: E402
 from adtc.dashboard.serving import listen  # noqa: E402
-from adtc.dashboard.session import Kept, Session  # noqa: E402
+from adtc.dashboard.session import Session  # noqa: E402
+from adtc.dashboard.side import Kept, Place  # noqa: E402
 
 PAIR = {"x": "acc", "y": "precision"}
 
@@ -44,6 +52,18 @@ def ask(client: Any, name: str, **parameters: object) -> Any:
     response = client.get(f"/api/{name}", params=parameters)
     assert response.status_code == 200, response.text
     return response.json()
+
+
+def asked_inside(app: Any, *addresses: str) -> list[Any]:
+    """Ask an application without a server."""
+
+    async def ask_all() -> list[Any]:
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+            return [await client.get(address) for address in addresses]
+
+    with ThreadPoolExecutor(1) as pool:  # a thread of its own has no event loop yet
+        return pool.submit(lambda: asyncio.run(ask_all())).result()
 
 
 def total(view: Any) -> int:
@@ -138,6 +158,26 @@ def test_a_row_is_followed_to_the_label_that_the_tree_predicts(client: Any, smal
         assert view["right"] is (view["label"] == view["truth"])
 
 
+def test_a_followed_row_is_told_in_raw_values(client: Any, small: Profile) -> None:
+    assert small.source is not None
+    data = small.source.data
+    said = set()
+    for rank in range(0, 2000, 97):
+        for row in (2, 31):
+            path = ask(client, "tree", rank=rank, row=row)["path"]
+            known = known_values(data, row - 1)
+            assert path["known"] == list(known.values())
+            assert any(text.startswith("job = ") for text in path["known"])
+            for step in path["steps"]:
+                feature = data.features[data.feature_names.index(step["test"])]
+                answer = bool(data.dense()[row - 1, data.features.index(feature)])
+                assert step["answer"] == ("yes" if answer else "no")
+                more = known.get(feature.column)
+                assert step["value"] == (None if answer and more == feature.name else more)
+                said.add((feature.test, step["value"] is None))
+    assert {("in", False), ("equals", False), ("equals", True), ("is", True)} <= said
+
+
 def test_no_tree_is_an_answer_with_what_comes_near(client: Any, small: Profile) -> None:
     where = "acc >= 0.99 and size <= 2"
     view = ask(client, "count", where=where)
@@ -152,6 +192,68 @@ def test_compare_subtracts_shares_exactly(client: Any, small: Profile, other: Pr
     table = small.minus(other).crosstab("acc", "size", bins=10, round_edges=True)
     assert view["first"]["counts"] == [[str(n) for n in row] for row in table.first.counts]
     assert view["points"] == [[float(100 * d) for d in row] for row in table.differences]
+
+
+@pytest.mark.parametrize("where", ["", "acc >= 0.6"])
+@pytest.mark.parametrize(("side", "name"), [(1, "first"), (2, "second")])
+def test_cells_of_the_comparison_hold_the_trees_of_their_profile(
+    client: Any, pair: tuple[Profile, Profile], where: str, side: int, name: str
+) -> None:
+    view = ask(client, "compare", x="acc", y="dp", bins=5, where=where)
+    profile = pair[side - 1]
+    table = (
+        pair[0].minus(pair[1]).crosstab("acc", "dp", bins=5, where=where or None, round_edges=True)
+    )
+    part = (table.first, table.second)[side - 1]
+    counts = {
+        (i, j): int(n)
+        for i, row in enumerate(view[name]["counts"])
+        for j, n in enumerate(row)
+        if int(n)
+    }
+    (i, j), n = min(counts.items(), key=lambda item: item[1])
+    ranks = set()
+    for rank in range(min(n, 30)):
+        tree = ask(
+            client, "tree", x="acc", y="dp", bins=5, where=where, side=side, cell=f"{i},{j}",
+            rank=rank,
+        )  # fmt: skip
+        assert tree["of"] == str(n)
+        assert tree["profile"] == ("original", "changed")[side - 1]
+        assert tree["profile_of"] == str(profile.count)
+        drawn = profile.tree(int(tree["profile_rank"]))
+        scored = adtc.score(drawn.tree, drawn.data, profile.names)
+        assert {k: v["exact"] for k, v in tree["metrics"].items()} == {
+            k: "undefined" if v is None else str(v) for k, v in scored.items()
+        }
+        ranks.add(int(tree["profile_rank"]))
+    inside = {profile.rank(one) for one in part.select(i, j).iterate()}
+    assert ranks <= inside
+    assert len(ranks) == min(n, 30)
+
+
+def test_the_report_is_about_the_profile_that_is_meant(client: Any, other: Profile) -> None:
+    text = client.get("/api/report", params={**PAIR, "side": 2, "trees": "7"}).text
+    assert other.record.data["fingerprint"] in text
+    assert f"Tree 8 of {other.count:,}" in text
+
+
+def test_a_second_profile_without_circuit_is_compared_but_not_drawn_from(
+    small: Profile, other: Profile
+) -> None:
+    session = Session(small, replace(other, source=None, keys=None), ("a", "b"))
+    session.warm()
+    view = session.overview()
+    assert (view["drawable"], view["compare"]["drawable"]) == (True, False)
+    assert session.difference(Place(x="acc", y="dp"))["second"]["total"] == str(other.count)
+    with pytest.raises(QueryError, match="needs the circuit"):
+        session.tree(Place(side=2), 0, 0, None)
+
+
+def test_without_a_second_profile_there_is_no_second_side(small: Profile) -> None:
+    session = make_app(small).state.session
+    with pytest.raises(NotFoundError, match="no second profile"):
+        session.tree(Place(side=2), 0, 0, None)
 
 
 def test_profiles_with_other_metrics_cannot_be_compared(small: Profile) -> None:
@@ -182,6 +284,7 @@ BAD = [
     ("tree", {**PAIR, "cell": "1;1"}, "two positions"),
     ("tree", {**PAIR, "cell": "1,-1"}, "two positions"),
     ("tree", {"row": "first"}, "expected a whole number"),
+    ("tree", {"side": "3"}, "which of the two profiles"),
     ("report", {**PAIR, "trees": "1,x"}, "expected ranks"),
     ("report", {**PAIR, "trees": ",".join("1" * 20)}, "at most 12"),
 ]
@@ -208,6 +311,7 @@ UNKNOWN = [
     ("tree", {"rank": "0", "row": "61"}, "there is no row 61"),
     ("tree", {"rank": "0", "row": "0"}, "there is no row 0"),
     ("tree", {"where": "acc > 1"}, "there is no tree here"),
+    ("tree", {**PAIR, "side": "2", "cell": "99,0"}, "there is no cell 99,0"),
     ("report", {**PAIR, "trees": str(10**30)}, "there is no tree with rank"),
 ]
 
@@ -318,6 +422,7 @@ def test_many_clients_get_the_bytes_of_one(server: str, n: int) -> None:
         lambda: ("tree", {"where": "acc >= 0.6", "seed": chance.randint(0, 300)}),
         lambda: ("tree", {**PAIR, "cell": f"{chance.randint(0, 9)},1", "seed": 3}),
         lambda: ("compare", {"x": "acc", "y": "size", "bins": chance.randint(2, 12)}),
+        lambda: ("tree", {"side": chance.randint(1, 2), "seed": chance.randint(0, 300)}),
         lambda: ("count", {"where": "acc >= "}),
     ]
     plans = [[chance.choice(kinds)() for _ in range(n)] for _ in range(8)]
@@ -341,10 +446,10 @@ def test_what_is_kept_is_bounded(small: Profile) -> None:
         assert kept.get(key, lambda key=key: key) == key
     assert len(kept) == 3
     app = make_app(small)
-    session = app.state.session
+    side = app.state.session.sides[0]
     for k in range(60):
-        session.chosen(f"acc >= 0.{k + 10}")
-    assert len(session._filtered) <= 32
+        side.chosen(f"acc >= 0.{k + 10}")
+    assert len(side._filtered) <= 32
 
 
 def wide_profile(small: Profile, n: int) -> Profile:
@@ -372,8 +477,6 @@ def test_counts_beyond_64_bits_stay_exact(small: Profile) -> None:
 def test_many_cells_are_binned_by_the_server(small: Profile) -> None:
     profile = wide_profile(small, 200_000)
     session = Session(profile)
-    from adtc.dashboard.session import Place
-
     place = Place(where="acc >= 0.5", x="acc", y="dp", bins=40)
     view = session.landscape(place)
     assert total(view) == profile.where("acc >= 0.5").count
@@ -428,13 +531,96 @@ def test_a_profile_without_circuit_needs_no_compiler(small: Profile, tmp_path: P
     program = (
         "import sys, adtc; from adtc.dashboard import make_app; "
         f"app = make_app(adtc.load_profile({str(tmp_path / 'bare.adtc')!r})); "
-        "from adtc.dashboard.session import Place; "
+        "from adtc.dashboard.side import Place; "
         "app.state.session.landscape(Place('acc > 0', 'acc', 'dp')); "
         "print(app.state.session.overview()['drawable'], 'numba' in sys.modules)"
     )
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"]
+
+
+def test_a_circuit_waits_until_a_tree_is_asked_for(small: Profile, tmp_path: Path) -> None:
+    small.save(tmp_path / "full.adtc", circuit=True)
+    program = (
+        "import sys, adtc; from adtc.dashboard import make_app; "
+        f"app = make_app(adtc.load_profile({str(tmp_path / 'full.adtc')!r})); "
+        "from adtc.dashboard.side import Place; session = app.state.session; "
+        "session.landscape(Place('acc > 0', 'acc', 'dp')); "
+        "print(session.overview()['drawable'], {'numba', 'pandas'} & set(sys.modules)); "
+        "session.warm(); print('numba' in sys.modules, session.tree(Place(), 5, 0, None)['rank'])"
+    )
+    run = [sys.executable, "-c", program]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert done.stdout.split("\n")[:2] == ["True set()", "True 5"]
+
+
+def test_the_command_answers_from_a_saved_file(small: Profile, tmp_path: Path) -> None:
+    path = small.save(tmp_path / "full.adtc", circuit=True)
+    run = [sys.executable, "-m", "adtc", "dashboard", str(path), "--no-browser", "--port", "0"]
+    with subprocess.Popen(run, stdout=subprocess.PIPE, text=True) as started:
+        try:
+            assert started.stdout is not None
+            address = started.stdout.readline().split()[4].rstrip("/")
+            with httpx.Client(base_url=address, timeout=120) as client:
+                while True:
+                    try:
+                        client.get("/")
+                        break
+                    except httpx.ConnectError:
+                        time.sleep(0.01)
+                view = ask(client, "landscape", **PAIR)
+                assert total(view) == small.count
+                tree = ask(client, "tree", rank=777)
+        finally:
+            started.terminate()
+    assert tree["profile_rank"] == "777"
+    assert tree["rules"] == [rule.text for rule in small.tree(777).model.rules()]
+
+
+def test_a_circuit_that_cannot_be_made_is_one_sentence_and_the_rest_works(small: Profile) -> None:
+    assert small.source is not None
+
+    def make() -> Any:
+        raise DataError("'run.adtc' is damaged and cannot be loaded.")
+
+    source = Source(small.source.data, small.source.space, make)
+    app = make_app(replace(small, source=source))
+    *trees, landscape = asked_inside(
+        app, "/api/tree?rank=0", "/api/tree?rank=0", f"/api/landscape?{urlencode(PAIR)}"
+    )
+    for response in trees:
+        assert response.status_code == 400
+        assert response.json()["error"] == "'run.adtc' is damaged and cannot be loaded."
+    assert total(landscape.json()) == small.count
+
+
+def test_work_ahead_waits_for_the_first_landscape(small: Profile, monkeypatch: Any) -> None:
+    app = make_app(small)
+    session = app.state.session
+    warmed: list[bool] = []
+    monkeypatch.setattr(session, "warm", lambda: warmed.append(session.seen.is_set()))
+    monkeypatch.setattr(serving, "_IDLE", 60)
+    ahead = threading.Thread(
+        target=serving._warm, args=(SimpleNamespace(started=True), session), daemon=True
+    )
+    ahead.start()
+    (overview,) = asked_inside(app, "/api/overview")
+    assert (overview.status_code, warmed) == (200, [])
+    (landscape,) = asked_inside(app, f"/api/landscape?{urlencode(PAIR)}")
+    assert landscape.status_code == 200
+    ahead.join(30)
+    assert warmed == [True]
+
+
+def test_warming_up_holds_up_nobody(small: Profile) -> None:
+    session = Session(small)
+    with session.lock:  # a walk that needed it would wait for ever
+        warming = threading.Thread(target=session.warm, daemon=True)
+        warming.start()
+        warming.join(120)
+        assert not warming.is_alive()
+    assert session.tree(Place(), 5, 0, None)["rank"] == "5"
 
 
 def test_shares_are_rounded_from_exact_counts() -> None:
@@ -466,5 +652,6 @@ def test_the_command_serves_what_it_is_given(monkeypatch: Any, tmp_path: Path) -
     loaded, compare, options = calls.pop()
     assert loaded.count == compare.count == profile.count
     assert options["port"] == 9000
+    assert options["titles"] == (f"{saved} (1)", f"{saved} (2)")
     assert options["browser"] is False
     assert options["where"] == "size = 1"

@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import adtc
 from adtc.profiles import Profile
 
+LONG = "months since the applicant last changed the registered address of residence"
 READY = "body[data-ready]"
 FILLED = "#map .cell rect.heat"
 
@@ -209,6 +211,23 @@ def test_a_link_restores_the_view_in_a_fresh_browser(
     context.close()
 
 
+def test_following_a_row_tells_its_values(watched: Watched, server: str, small: Profile) -> None:
+    job = "job = clerk"
+    assert small.source is not None
+    data = small.source.data
+    bit = data.dense()[:, data.feature_names.index(job)]
+    none = data.dense()[:, data.feature_names.index("job = none")]
+    row = int(np.flatnonzero((bit == 0) & (none == 1))[0])
+    rank = next(one.rank for one in small.iterate() if one.model.features == (job,))
+    page = watched.open(f"{server}/#rank={rank}&row={row + 1}")
+    page.wait_for_selector(".path")
+    assert page.locator(".path ol li").all_inner_texts() == ["job = clerk? no, for job = none"]
+    page.locator(".path summary").click()
+    known = page.locator(".path ul li").all_inner_texts()
+    assert "job = none" in known
+    assert any(re.search(rf"{LONG} (<=|>) ", text) for text in known)
+
+
 def test_going_back_goes_back_in_the_view(watched: Watched, server: str) -> None:
     page = watched.open(server)
     page.click("#redraw")
@@ -317,6 +336,157 @@ def test_two_profiles_are_compared(watched: Watched, server: str) -> None:
     assert page.locator("#map-difference rect.less").count() > 0
     label = page.locator("#map-difference .cell").first.get_attribute("aria-label")
     assert "percentage points (original" in label
+
+
+def compared_cell(page: Any, name: str, at: int = 0) -> Any:
+    return page.locator(f"#map-{name} .cell:has(rect.heat)").nth(at)
+
+
+def exact_metrics(page: Any) -> dict[str, str]:
+    return dict(
+        page.eval_on_selector_all(
+            "#tree [data-metric]", "cells => cells.map(c => [c.dataset.metric, c.dataset.exact])"
+        )
+    )
+
+
+def profile_rank(page: Any) -> int:
+    return int(re.search(r"profile\.tree\((\d+)\)", page.inner_text("#tree"))[1])  # type: ignore[index]
+
+
+def scores(profile: Profile, rank: int) -> dict[str, str]:
+    drawn = profile.tree(rank)
+    found = adtc.score(drawn.tree, drawn.data, profile.names)
+    return {k: "undefined" if v is None else str(v) for k, v in found.items()}
+
+
+@pytest.mark.parametrize(("name", "title"), [("first", "original"), ("second", "changed")])
+def test_a_cell_of_either_map_gives_a_tree_of_its_profile(
+    watched: Watched, server: str, pair: tuple[Profile, Profile], name: str, title: str
+) -> None:
+    page = watched.open(server)
+    page.wait_for_selector("#map-difference .cell")
+    cell = compared_cell(page, name, 5)
+    label = cell.get_attribute("aria-label")
+    cell.click()
+    page.wait_for_selector("#tree-head")
+    assert page.inner_text("#tree-title") == f"A tree of {title}"
+    of = re.fullmatch(r"Tree [\d,]+ of ([\d,]+)", head(page))[1]  # type: ignore[index]
+    assert f": {of} tree" in label
+    assert label.partition(":")[0] + f" of {title}" in page.inner_text("#tree-where")
+    assert exact_metrics(page) == scores(pair[name == "second"], profile_rank(page))
+    assert page.get_attribute(f"#map-{name} .picked", "aria-label") == label
+    assert page.locator(".picked").count() == 1
+
+
+def test_trees_of_the_second_profile_are_stepped_through_and_restored(
+    watched: Watched, chromium: Any, server: str, other: Profile
+) -> None:
+    page = watched.open(server)
+    page.wait_for_selector("#map-difference .cell")
+    compared_cell(page, "second", 5).focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#tree-head")
+    page.fill("#jump-to", "1")
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1 of')"
+    )
+    page.click("#next")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 2 of')"
+    )
+    assert exact_metrics(page) == scores(other, profile_rank(page))
+    page.click("#pin")
+    page.wait_for_selector("#side article")
+    context = chromium.new_context()
+    again = Watched(context.new_page())
+    fresh = again.open(page.url)
+    for part in ("#tree-title", "#tree-head", "#tree-where", "#tree .values", "#side table"):
+        assert fresh.inner_text(part) == page.inner_text(part)
+    assert fresh.locator("#map-second .picked").count() == 1
+    assert fresh.locator(".picked").count() == 1
+    again.check(server)
+    context.close()
+
+
+def test_switching_the_profile_keeps_the_shared_cell(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.wait_for_selector("#map-difference .cell")
+    i, j = page.evaluate("""() => {
+      const full = name => new Set([...document.querySelectorAll(`#map-${name} .cell`)]
+        .filter(c => c.querySelector('.heat')).map(c => `${c.dataset.i},${c.dataset.j}`));
+      const second = full('second');
+      return [...full('first')].find(c => second.has(c)).split(',');
+    }""")
+    page.click(f'#map-first [data-i="{i}"][data-j="{j}"]')
+    page.wait_for_selector("#tree-head")
+    page.select_option("#from", "2")
+    page.wait_for_function("() => document.querySelector('#map-second .picked')")
+    page.wait_for_selector("#tree-head")
+    assert page.inner_text("#tree-title") == "A tree of changed"
+    assert page.get_attribute("#map-second .picked", "data-i") == i
+    page.select_option("#from", "")
+    page.wait_for_function("() => document.querySelector('#map-first .picked')")
+    page.wait_for_selector("#tree-head")
+    assert page.inner_text("#tree-title") == "A tree of original"
+
+
+def test_a_tree_of_each_profile_side_by_side(
+    watched: Watched, server: str, small: Profile, other: Profile
+) -> None:
+    page = watched.open(f"{server}/#where=acc+%3E%3D+0.6")
+    page.wait_for_selector("#map-difference .cell")
+    page.click("#both")
+    page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
+    heads = page.eval_on_selector_all("#side h3", "all => all.map(h => h.innerText)")
+    for text, title, profile in zip(heads, ("original", "changed"), (small, other), strict=True):
+        rank = int(re.fullmatch(rf"Tree ([\d,]+) of {title}", text)[1].replace(",", "")) - 1  # type: ignore[index]
+        row = page.locator("#side tr", has_text=text)
+        shown = row.locator("td").evaluate_all("cells => cells.map(c => c.dataset.exact)")
+        assert shown == list(scores(profile, rank).values())
+    assert "on its own profile's table" in page.inner_text("#side")
+    assert page.locator("#side tr", has_text="first minus second").count() == 1
+    page.reload()
+    page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
+    assert page.eval_on_selector_all("#side h3", "all => all.map(h => h.innerText)") == heads
+
+
+def test_a_cell_of_the_difference_gives_a_tree_of_each(watched: Watched, server: str) -> None:
+    page = watched.open(server)
+    page.wait_for_selector("#map-difference .cell")
+    page.locator("#map-difference .cell:has(rect.more)").nth(3).click()
+    page.wait_for_selector("#side article")
+    assert "pins=" in page.url
+    assert page.locator("#map-first .picked, #map-second .picked").count() == 1
+
+
+def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -> None:
+    page = watched.open(f"{server}/#rank=5")
+    page.wait_for_selector("#tree-head")
+    page.click("#keep")
+    page.select_option("#from", "2")
+    page.wait_for_function(
+        "() => document.getElementById('tree-title').innerText.endsWith('changed')"
+    )
+    page.wait_for_selector("#tree-head")
+    rank = profile_rank(page)
+    page.click("#keep")
+    page.reload()
+    page.wait_for_selector(READY)
+    assert page.locator("#shortlist strong").all_inner_texts() == [
+        "Tree 6 of original",
+        f"Tree {rank + 1:,} of changed",
+    ]
+    page.locator("#shortlist button", has_text="Show").nth(0).click()
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 6 of')"
+    )
+    page.locator("#shortlist button", has_text="Show").nth(1).click()
+    page.wait_for_function(
+        "() => document.getElementById('tree-title').innerText.endsWith('changed')"
+    )
+    assert profile_rank(page) == rank
 
 
 def test_pictures_are_downloaded(watched: Watched, server: str, tmp_path: Path) -> None:

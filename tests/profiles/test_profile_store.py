@@ -1,11 +1,14 @@
 """A saved profile comes back as it was; a file that is not one is refused with one sentence."""
 
+import copy
+import hashlib
 import io
 import json
 import os
 import subprocess
 import sys
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -136,6 +139,40 @@ def test_loading_without_a_circuit_needs_no_compiler(tmp_path):
         "assert not {'numba', 'llvmlite'} & set(sys.modules)",
     )
     subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_a_kept_circuit_needs_no_compiler_until_a_tree_is_asked_for(tmp_path):
+    path = made().save(tmp_path / "run.adtc", circuit=True)
+    lines = (
+        "import sys",
+        "from adtc.profiles.store import load_profile",
+        f"found = load_profile({str(path)!r})",
+        "assert found.where('acc >= 0.7').count > 0",
+        "source = found.need_source('drawing')",
+        "assert (source.data.n_rows, source.space.max_depth) == (60, 2)",
+        "assert not {'numba', 'llvmlite', 'pandas'} & set(sys.modules)",
+        "assert found.tree(0).rank == 0",
+        "assert 'numba' in sys.modules",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+
+
+def test_threads_that_ask_at_once_get_one_circuit(tmp_path):
+    source = load_profile(made().save(tmp_path / "run.adtc", circuit=True)).source
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: source.circuit, range(16)))
+    assert all(circuit is found[0] for circuit in found)
+    assert source._make is None  # what it was made of is let go
+
+
+def test_a_loaded_source_can_be_copied(tmp_path):
+    profile = made()
+    back = load_profile(profile.save(tmp_path / "run.adtc", circuit=True))
+    copied = copy.deepcopy(back)
+    assert copied.source.circuit is not back.source.circuit
+    assert [one.tree for one in copied.draw(5, seed=1)] == [
+        one.tree for one in profile.draw(5, seed=1)
+    ]
 
 
 def test_nothing_inside_is_pickled(tmp_path):
@@ -298,6 +335,25 @@ def test_members_that_do_not_fit_are_refused(tmp_path, change):
     path = made().save(tmp_path / "run.adtc", circuit=True)
     with pytest.raises(adtc.ADTCError, match="is damaged and cannot be loaded"):
         load_profile(rewritten(path, change))
+
+
+def test_a_circuit_of_a_wrong_maker_is_refused_when_a_tree_is_asked_for(tmp_path):
+    def change(members):
+        """Give a level fewer cells than it has places for, with the right checksum."""
+        name = "circuit/level0.keys.npy"
+        keys, content = np.load(io.BytesIO(members[name])), io.BytesIO()
+        np.save(content, keys[:-1])
+        members[name] = content.getvalue()
+        manifest = json.loads(members["manifest.json"])
+        manifest["members"][name] = hashlib.sha256(members[name]).hexdigest()
+        members["manifest.json"] = json.dumps(manifest).encode()
+
+    path = rewritten(made().save(tmp_path / "run.adtc", circuit=True), change)
+    loaded = load_profile(path)
+    assert loaded.count == made().count
+    for _ in range(2):  # it stays refused
+        with pytest.raises(adtc.ADTCError, match=r"run\.adtc' is damaged and cannot be loaded"):
+            loaded.draw(1, seed=0)
 
 
 def test_the_circuit_can_be_left_in_the_file(tmp_path):

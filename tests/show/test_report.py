@@ -1,4 +1,4 @@
-"""The report and the notebook's landscape: complete, exact, self-contained, safe with any name."""
+"""The report: complete, exact, self-contained, safe with any name."""
 
 import html
 import json
@@ -233,20 +233,7 @@ def test_modules_are_joined_without_imports() -> None:
     script = bundled("report.js")
     assert not re.search(r"^(import|export)\b", script, re.MULTILINE)
     assert script.index("function compact") < script.index("function drawHeatmap")
-    assert {"page.css", "dashboard.html", "app.js"} <= set(asset_names())
-
-
-def test_a_notebook_shows_the_landscape_without_script(found: Profile) -> None:
-    text = landscape_html(found)
-    table = found.crosstab("acc", "precision", bins=10, round_edges=True)
-    filled = [n for row in table.counts for n in row if n]
-    many = replace(found, trees=found.trees * np.uint64(10**6))
-    assert f": {max(filled) * 10**6:,} trees" in landscape_html(many)
-    assert "<script" not in text
-    assert text.count("aria-label=") == len(filled)
-    assert f"{max(filled):,} trees" in text
-    empty = landscape_html(found.where("acc > 1"))
-    assert "No tree exists" in empty
+    assert {"page.css", "dashboard.html", "app.js", "notebook.js"} <= set(asset_names())
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ def run(
     other = None if compare is None else _other(compare)
     found = opened(asked, lambda data: list(metrics) or default_metrics(data))
     chosen = {} if port is None else {"port": port}
-    titles = None if compare is None else (Path(source).name, Path(compare).name)
+    titles = None if compare is None else titles_of(source, compare)
     serve(
         found.profile,
         other,
@@ -49,6 +49,19 @@ def run(
         say=click.echo,
         **chosen,
     )
+
+
+def titles_of(source: str, compare: str) -> tuple[str, str]:
+    """Name two profiles after their files, with as much of the path as tells them apart.
+
+    Examples
+    --------
+    >>> titles_of("original.adtc", "out/balanced.adtc"), titles_of("a/run.adtc", "b/run.adtc")
+    (('original.adtc', 'balanced.adtc'), ('a/run.adtc', 'b/run.adtc'))
+    """
+    if Path(source).name != Path(compare).name:
+        return Path(source).name, Path(compare).name
+    return (source, compare) if source != compare else (f"{source} (1)", f"{compare} (2)")
 
 
 def _other(path: str) -> "Profile":

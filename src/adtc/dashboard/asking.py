@@ -116,6 +116,15 @@ class Query:
             raise QueryError(f"{name} is '{text[:_SHOWN]}', expected two positions such as 3,5.")
         return Cell(int(parts[0]), int(parts[1]))
 
+    def side(self, name: str = "side") -> int:
+        """Return which of two compared profiles is meant, 0 where nothing is said."""
+        text = self.text(name) or "0"
+        if text not in ("0", "1", "2"):
+            raise QueryError(
+                f"{name} is '{text[:_SHOWN]}', expected 1 or 2: which of the two profiles."
+            )
+        return int(text)
+
     def ranks(self, name: str) -> tuple[int, ...]:
         """Return a list of ranks with commas between."""
         text = self.text(name)

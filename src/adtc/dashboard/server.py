@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
-from adtc.dashboard.session import Kept, Place, Session
+from adtc.dashboard.session import Session
+from adtc.dashboard.side import Kept, Place
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile
 from adtc.show.assets import KINDS, asset, asset_names
@@ -83,7 +84,7 @@ QUESTIONS: Mapping[str, tuple[Answering, tuple[str, ...]]] = {
     "count": (count, ("where",)),
     "check": (check, ("where",)),
     "landscape": (landscape, _LANDSCAPE),
-    "tree": (tree, (*_LANDSCAPE, "cell", "rank", "seed", "row")),
+    "tree": (tree, (*_LANDSCAPE, "cell", "side", "rank", "seed", "row")),
     "compare": (difference, ("where", "x", "y", "bins")),
 }
 
@@ -124,16 +125,20 @@ def make_app(
             pairs = request.query_params.multi_items()
             query = Query(pairs, known)
             key = (name, *sorted(pairs))
+            if name == "tree":
+                session.side(query.side()).warm()  # outside the lock: it may compile for a minute
             with session.lock:
                 content = answers.get(key, lambda: _json(answer(session, query)))
                 if len(content) > _LARGEST_KEPT:
                     answers.drop(key)
+            if name == "landscape":
+                session.seen.set()
             return Response(content, media_type="application/json")
 
         return Route(f"/api/{name}", ask, methods=["GET"])
 
     def report(request: "Request") -> Response:
-        query = Query(request.query_params.multi_items(), (*_LANDSCAPE, "trees"))
+        query = Query(request.query_params.multi_items(), (*_LANDSCAPE, "side", "trees"))
         place, ranks = _place(session, query), query.ranks("trees")
         headers = {"content-disposition": 'attachment; filename="adtc-report.html"'}
         text = session.report(place, ranks)
@@ -239,9 +244,9 @@ def _complaint(error: Exception) -> tuple[int, dict[str, Any]]:
 
 def _place(session: Session, query: Query, *, needs_axes: bool = True) -> Place:
     where, profile = query.formula(session.profile), session.profile
-    cell = query.cell()
+    cell, side = query.cell(), query.side()
     if not needs_axes and cell is None:
-        return Place(where)
+        return Place(where, side=side)
     return Place(
         where,
         query.metric("x", profile),
@@ -249,6 +254,7 @@ def _place(session: Session, query: Query, *, needs_axes: bool = True) -> Place:
         query.whole("bins", 1, MOST_BINS, 10),
         query.flag("fit"),
         cell,
+        side,
     )
 
 

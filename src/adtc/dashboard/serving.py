@@ -5,10 +5,12 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from urllib.parse import urlencode
 
 from adtc.dashboard.server import make_app
-from adtc.errors import QueryError
+from adtc.dashboard.session import Session
+from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile
 
 HOST = "127.0.0.1"
@@ -16,6 +18,7 @@ PORT = 8765
 _TRIES = 100
 _LAST = 65535
 _PATIENCE = 10.0  # seconds until the browser is opened anyway
+_IDLE = 2.0  # seconds without a question before work is done ahead
 
 
 def serve(
@@ -67,6 +70,7 @@ def serve(
         limit_concurrency=200,
     )
     server = uvicorn.Server(config)
+    threading.Thread(target=_warm, args=(server, app.state.session), daemon=True).start()
     if browser:
         threading.Thread(target=_open, args=(server, address), daemon=True).start()
     try:
@@ -100,7 +104,19 @@ def listen(port: int) -> socket.socket:
 
 def _open(server: object, address: str) -> None:
     """Open the browser once the server answers."""
+    _wait(server)
+    webbrowser.open(address)
+
+
+def _warm(server: object, session: Session) -> None:
+    """Make drawing ready once the first landscape is out, or nobody has asked for a while."""
+    _wait(server)
+    session.seen.wait(_IDLE)
+    with suppress(ADTCError):  # told to whoever asks for a tree
+        session.warm()
+
+
+def _wait(server: object) -> None:
     end = time.monotonic() + _PATIENCE
     while not getattr(server, "started", False) and time.monotonic() < end:
         time.sleep(0.02)
-    webbrowser.open(address)

@@ -8,7 +8,6 @@ Nothing here touches a file.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,7 @@ from adtc.engine.lattice import (
 )
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
 from adtc.engine.query import Question, Space, ask
+from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.errors import DataError, QueryError
 
 Array = npt.NDArray[Any]
@@ -98,26 +98,6 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     )
     _check(circuit)
     return circuit
-
-
-def space_to_json(space: Space) -> dict[str, Any]:
-    """Write a space; a share given as a fraction stays one."""
-    share = space.relminsup
-    return {
-        "max_depth": int(space.max_depth),
-        "minsup": int(space.minsup),
-        "relminsup": {"fraction": str(share)} if isinstance(share, Fraction) else share,
-        "max_size": None if space.max_size is None else int(space.max_size),
-        "labels": space.labels,
-        "trivial_splits": space.trivial_splits,
-    }
-
-
-def space_from_json(saved: Mapping[str, Any]) -> Space:
-    """Read a space that `space_to_json` wrote."""
-    share = saved["relminsup"]
-    fraction = Fraction(share["fraction"]) if isinstance(share, dict) else share
-    return Space(**{**saved, "relminsup": fraction})
 
 
 def _apart(prefix: str, value: Any, arrays: Arrays) -> dict[str, Any]:
@@ -272,12 +252,13 @@ def _check(circuit: Circuit) -> None:
         _is(outside.live, np.bool_, paths),
         len(circuit.levels) == (len(sizes) if outside.live[0] else 0),
     ]
-    for level, size in zip(circuit.levels, sizes, strict=False):
+    for at, (level, size) in enumerate(zip(circuit.levels, sizes, strict=False)):
         cells, n = level.cells, len(level.cells.keys)
+        uncosted = at == 0 and _is(cells.costs, np.int64, n, 0)  # nobody multiplies the root
         fits += [
             _is(cells.keys, np.int64, n),
             _is(cells.values, np.uint64, n, max(1, cells.values.shape[-1])),
-            _is(cells.costs, np.int64, n, forms),
+            uncosted or _is(cells.costs, np.int64, n, forms),
             _is(level.starts, np.int64, size) and _between(0, level.starts, n),
             _is(level.stops, np.int64, size) and _between(0, level.stops, n),
         ]

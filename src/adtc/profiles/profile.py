@@ -5,12 +5,13 @@ over the axes and are computed when asked for, exactly; filtering keeps cells, p
 metrics, and nothing here runs over the data again.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -43,20 +44,50 @@ if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved prof
 X = TypeVar("X", Formula, Term)
 
 
-@dataclass(frozen=True, slots=True)
 class Source:
     """Where the trees of a profile come from: the table and the circuit of all good trees.
 
     Parameters
     ----------
+    circuit
+        The circuit, or a function that makes it when it is first asked for: a saved one brings the
+        compiler along, which reading the profile does not need.
+
+    Attributes
+    ----------
     kept
         What walks over the circuit have found out; all profiles filtered from one share it.
     """
 
-    data: Data
-    space: Space
-    circuit: "Circuit"
-    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    __slots__ = ("_circuit", "_lock", "_make", "data", "kept", "space")
+
+    def __init__(
+        self, data: Data, space: Space, circuit: "Circuit | Callable[[], Circuit]"
+    ) -> None:
+        self.data, self.space = data, space
+        self.kept: dict[str, Any] = {}
+        self._lock = RLock()  # two threads that ask at once get one circuit
+        self._make: Callable[[], Circuit] | None = None
+        self._circuit: Circuit | None = None
+        if callable(circuit):
+            self._make = circuit
+        else:
+            self._circuit = circuit
+
+    @property
+    def circuit(self) -> "Circuit":
+        """Return the circuit; the first time, it may have to be put together."""
+        with self._lock:
+            if self._circuit is None:
+                assert self._make is not None
+                self._circuit, self._make = self._make(), None  # and let go of what it was made of
+            return self._circuit
+
+    def __repr__(self) -> str:
+        return f"Source(data={self.data!r}, space={self.space!r})"
+
+    def __reduce__(self) -> "tuple[type[Source], tuple[Data, Space, Circuit]]":
+        return Source, (self.data, self.space, self.circuit)
 
 
 @dataclass(frozen=True, eq=False)

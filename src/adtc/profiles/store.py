@@ -2,7 +2,8 @@
 
 ``mimetype`` comes first, so that a foreign file is told from a damaged one; ``manifest.json`` names
 the format, the run and the checksum of every other member; ``cells.parquet`` holds the cells. With
-the circuit come ``data/`` and ``circuit/``. Loading without a circuit needs no compiler.
+the circuit come ``data/`` and ``circuit/``. Loading checks every byte but needs no compiler: the
+circuit is put together when a tree is first asked for.
 """
 
 import hashlib
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +27,14 @@ from adtc._version import __version__
 from adtc.algebra.store import term_from_json, term_to_json
 from adtc.data.store import data_from_json, data_to_json
 from adtc.engine.record import RunRecord
+from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.errors import DataError
 from adtc.profiles.profile import Profile, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from adtc.engine.circuit import Circuit
 
 FORMAT = 1
 """The newest file format that this version writes and reads."""
@@ -102,7 +109,8 @@ def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
     Parameters
     ----------
     circuit
-        False leaves the circuit in the file: faster, if no tree is to be drawn.
+        False leaves the circuit in the file: faster, if no tree is to be drawn. Otherwise the whole
+        file is checked now, and the circuit is put together when the first tree is asked for.
 
     Raises
     ------
@@ -136,7 +144,7 @@ def _load(file: IO[bytes], path: Path, *, circuit: bool) -> Profile:
             f"which reads up to format {FORMAT}: upgrade adtc."
         )
     with _intact(path):
-        return _profile(manifest, _verified(archive, manifest["members"]), circuit=circuit)
+        return _profile(manifest, _verified(archive, manifest["members"]), path, circuit=circuit)
 
 
 @contextmanager
@@ -154,19 +162,19 @@ def _intact(path: Path) -> Iterator[None]:
 
 
 def _profile(
-    manifest: Mapping[str, Any], content: Mapping[str, bytes], *, circuit: bool
+    manifest: Mapping[str, Any], content: Mapping[str, bytes], path: Path, *, circuit: bool
 ) -> Profile:
     known = {field.name for field in fields(RunRecord)}  # a later record may tell more
     record = RunRecord(**{k: v for k, v in manifest["record"].items() if k in known})
     axes, trees, keys = _cells_from_parquet(content["cells.parquet"])
     metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
-    source = _source(content) if circuit and manifest["circuit"] else None
+    source = _source(content, path) if circuit and manifest["circuit"] else None
     return Profile(axes, trees, metrics, record, keys, source)
 
 
 def _circuit_parts(profile: Profile) -> dict[str, tuple[dict[str, Any], dict[str, Array]]]:
     """Take apart what trees are drawn from, before a file is opened."""
-    from adtc.engine.store import circuit_to_json, space_to_json
+    from adtc.engine.store import circuit_to_json
 
     source = profile.need_source("saving it with the circuit")
     plain, arrays = circuit_to_json(source.circuit)
@@ -176,13 +184,18 @@ def _circuit_parts(profile: Profile) -> dict[str, tuple[dict[str, Any], dict[str
     }
 
 
-def _source(content: Mapping[str, bytes]) -> Source:
-    from adtc.engine.store import circuit_from_json, space_from_json
-
+def _source(content: Mapping[str, bytes], path: Path) -> Source:
     data = data_from_json(json.loads(content["data.json"]), _arrays("data", content))
     plain = json.loads(content["circuit.json"])
-    circuit = circuit_from_json(plain, _arrays("circuit", content), data)
-    return Source(data, space_from_json(plain["asked"]), circuit)
+    stored = {name: saved for name, saved in content.items() if name.startswith("circuit/")}
+
+    def make() -> "Circuit":
+        from adtc.engine.store import circuit_from_json
+
+        with _intact(path):  # its checksums are right, but its maker may have been wrong
+            return circuit_from_json(plain, _arrays("circuit", stored), data)
+
+    return Source(data, space_from_json(plain["asked"]), make)
 
 
 def _cells_to_parquet(profile: Profile) -> bytes:
@@ -212,19 +225,30 @@ def _cells_from_parquet(
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(pa.BufferReader(content))
+    table = pq.ParquetFile(pa.BufferReader(content)).read().combine_chunks()
     axes, limbs = {}, []
     for name in table.column_names:
         kind, _, rest = name.partition(" ")
         column = table[name]
         if kind == "trees":
-            limbs.append(column.to_numpy())
+            limbs.append(_numbers(column))
         elif kind == "axis":
             whole = pa.types.is_integer(column.type)
-            values = column.to_numpy() if whole else [int(text) for text in column.to_pylist()]
+            values = _numbers(column) if whole else [int(text) for text in column.to_pylist()]
             axes[rest] = np.array(values, np.int64 if whole else object)
-    keys = np.array(table["key"].to_numpy(), np.int64) if "key" in table.column_names else None
+    keys = np.array(_numbers(table["key"]), np.int64) if "key" in table.column_names else None
     return axes, np.array(np.stack(limbs, axis=1), np.uint64, order="C"), keys
+
+
+def _numbers(column: "pa.ChunkedArray") -> Array:
+    """View a column of whole numbers; Arrow's own way would import pandas where it is installed."""
+    if not len(column):
+        return np.zeros(0, str(column.type))
+    (part,) = column.chunks
+    if part.null_count:
+        raise DataError("a number is missing.")
+    whole = np.frombuffer(part.buffers()[1], str(part.type))
+    return whole[part.offset : part.offset + len(part)]
 
 
 def _arrays(folder: str, content: Mapping[str, bytes]) -> dict[str, Array]:

@@ -12,6 +12,8 @@ from importlib.resources import files
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./([\w-]+\.js)\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function|const|let|class)", re.MULTILINE)
+_BLOCK = re.compile(r":root \{([^}]*)\}")
+_REM = re.compile(r"(?<![\w.])(\d*\.?\d+)rem\b")
 KINDS = {
     ".js": "text/javascript",
     ".css": "text/css",
@@ -48,6 +50,37 @@ def bundled(entry: str) -> str:
 
     visit(entry)
     return "\n".join(_EXPORT.sub("", _IMPORT.sub("", asset(name))) for name in order)
+
+
+@cache
+def page_style() -> str:
+    """Join the style sheets of a whole page."""
+    return "".join(map(asset, ("colours.css", "page.css", "heatmap.css")))
+
+
+@cache
+def scoped_style() -> str:
+    """Join the style sheets of an output in a notebook, for a shadow tree.
+
+    There the root is the host, dark is what the notebook is, not the system, and sizes are pixels,
+    for a notebook may have changed the size of letters.
+    """
+    light, dark = _BLOCK.findall(asset("colours.css"))[:2]
+    light = light.replace("color-scheme: light dark", "color-scheme: light")
+    colours = f":host {{{light}}}\n:host([data-dark]) {{color-scheme: dark;{dark}}}\n"
+    sheets = colours + asset("heatmap.css") + asset("notebook.css")
+    return _REM.sub(lambda m: f"{16 * float(m[1]):g}px", sheets)
+
+
+@cache
+def notebook_script() -> tuple[str, str]:
+    """Return the script of an output in a notebook, and the mark of the outputs it draws.
+
+    The mark keeps outputs of different versions of the script in one notebook apart.
+    """
+    script = bundled("notebook.js")
+    mark = hashlib.sha256(script.encode()).hexdigest()[:12]
+    return f'(() => {{\n{script}\ndrawAll("{mark}");\n}})();', mark
 
 
 def hash_of(text: str) -> str:

@@ -1,7 +1,8 @@
-"""The landscape inside a notebook: plain HTML without script, file or port.
+"""The landscape inside a notebook: one piece of HTML without file or port.
 
-Colours stand in the cells themselves, because a notebook removes style sheets; every cell carries
-its exact count for the pointer and for screen readers.
+Its script draws the map of the report and the dashboard. Where scripts do not run, a plain table
+stands there: its colours are in the cells themselves, because a notebook removes style sheets, and
+every cell carries its exact count for the pointer and for screen readers.
 """
 
 import html
@@ -10,6 +11,9 @@ from adtc.engine.record import log10
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
+from adtc.show.assets import notebook_script, scoped_style
+from adtc.show.embedding import embedded
+from adtc.show.markup import json_text
 from adtc.show.report import default_pairs
 from adtc.show.style import compact
 from adtc.show.views import count_text
@@ -17,13 +21,16 @@ from adtc.show.views import count_text
 _LOW, _HIGH = (0xE3, 0xEE, 0xF5), (0x0B, 0x3A, 0x66)
 _DARK = 0.6  # where white letters are easier to read
 _BINS = 10
-_TABLE = "border-collapse:separate;border-spacing:1px;font:12px/1.5 system-ui,sans-serif"
+_TABLE = (
+    "border-collapse:separate;border-spacing:1px;font:12px/1.5 system-ui,sans-serif;"
+    "white-space:nowrap;overflow-wrap:normal"
+)
 _HEAD = "padding:2px 6px;text-align:right;font-weight:normal;background:transparent"
 _LONG = 7  # characters of a count in a cell
 
 
 def landscape_html(profile: Profile) -> str:
-    """Show a profile in a notebook: its size and its landscape by two metrics.
+    """Show a profile in a notebook: its size and its landscape by two metrics of one's choice.
 
     Examples
     --------
@@ -34,11 +41,12 @@ def landscape_html(profile: Profile) -> str:
     True
     """
     n, names = profile.count, ", ".join(profile.names)
-    head = (
-        f"<p><b>{count_text(n)} {'tree' if n == 1 else 'trees'}</b> on "
-        f"{html.escape(str(profile.record.data['name']))}, in {profile.num_cells:,} cells by "
-        f"{html.escape(names)} ({profile.status})</p>"
+    many = f"{count_text(n)} {'tree' if n == 1 else 'trees'}"
+    about = (
+        f" on {profile.record.data['name']}, in {profile.num_cells:,} cells by {names} "
+        f"({profile.status})"
     )
+    head = f"<p><b>{many}</b>{html.escape(about)}</p>"
     if not n:
         return f"<div>{head}<p>No tree exists.</p></div>"
     pairs = default_pairs(profile)
@@ -46,7 +54,14 @@ def landscape_html(profile: Profile) -> str:
         return f"<div>{head}</div>"
     x, y = pairs[0]
     table = profile.crosstab(x, y, bins=_BINS, round_edges=True)
-    return f'<div style="overflow-x:auto">{head}{_map(table)}</div>'
+    script, mark = notebook_script()
+    data = {**embedded(profile, (x, y)), "head": [many, about], "style": scoped_style()}
+    return (
+        f'<div data-adtc-landscape="{mark}" style="overflow-x:auto">{head}'
+        f'<div slot="table">{_map(table)}</div>'
+        f'<script type="application/json">{json_text(data)}</script></div>'
+        f"<script>{script}</script>"
+    )
 
 
 def _map(table: Crosstab) -> str:
@@ -72,7 +87,7 @@ def _map(table: Crosstab) -> str:
 def _cell(table: Crosstab, i: int, j: int, low: float, high: float) -> str:
     n = table.counts[i][j]
     if not n:
-        return '<td style="background:#f4f5f5"></td>'
+        return '<td style="background:rgba(128,128,128,0.1)"></td>'
     where = f"{_bin(table.x, table.x_bins.labels[i])}, {_bin(table.y, table.y_bins.labels[j])}"
     said = html.escape(f"{where}: {grouped(n)} {'tree' if n == 1 else 'trees'}")
     share = ((log10(n) or 0.0) - low) / (high - low) if high > low else 0.6

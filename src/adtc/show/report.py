@@ -19,7 +19,7 @@ from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import exact_text, grouped, write_whole
 from adtc.show import views, words
-from adtc.show.assets import asset, bundled, hash_of
+from adtc.show.assets import bundled, hash_of, page_style
 from adtc.show.markup import escaped, formula_html, json_text, list_html, pairs_html, table_html
 
 if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
@@ -126,7 +126,7 @@ def report_html(
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f'<meta name="generator" content="adtc {__version__}">'
         f'<title>{heading}</title><link rel="icon" href="data:,">'
-        f"<style>\n{asset('page.css')}</style></head><body>"
+        f"<style>\n{page_style()}</style></head><body>"
         f'<main class="report"><header><h1>{heading}</h1>{_answer(profile, whole, where)}'
         f'<nav aria-label="Contents"><ol>{links}</ol></nav></header>{body}</main>'
         f'<script type="application/json" id="adtc-data">{json_text(overview)}</script>'

@@ -14,6 +14,7 @@ import numpy as np
 from adtc.algebra.formula import And, Comparison, Formula, Number, Term, all_of, constant, parse
 from adtc.algebra.trees import to_json as tree_to_json
 from adtc.data import Data
+from adtc.data.binarize import Feature
 from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -24,6 +25,7 @@ from adtc.profiles.profile import Profile
 from adtc.profiles.writing import approximate, exact_text, fixed, grouped
 from adtc.show import words
 from adtc.show.heatmap import Axis, axis_data, heatmap_data, signed
+from adtc.show.rows import known_values
 from adtc.show.style import superscript
 
 if TYPE_CHECKING:  # both bring the compiler along; a profile without a circuit needs none
@@ -249,24 +251,36 @@ def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
         raise QueryError(
             f"there is no row {row + 1:,}: the table has {data.n_rows:,} rows, counted from 1."
         )
+    known = known_values(data, row)
     leaf = model.leaves[int(model.apply(data)[row])]
     nodes, steps, node = [leaf.number], [], leaf
     while node.parent is not None:
         above = model.nodes[node.parent]
-        name = model.feature_names[above.feature or 0]
-        steps.append(f"{name}? {'yes' if node.branch else 'no'}")
+        steps.append(_step(data.features[above.feature or 0], bool(node.branch), known))
         node = above
         nodes.append(node.number)
     truth, said = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
     view = {
         "row": row + 1,
         "steps": steps[::-1],
+        "known": list(known.values()),
         "label": said,
         "truth": truth,
         "right": truth == said,
         "group": str(data.groups[int(data.z[row])]) if data.groups else None,
     }
     return view, nodes[::-1]
+
+
+def _step(feature: Feature, answer: bool, known: Mapping[str, str]) -> View:
+    """Write a test, its answer, and what is known of the row beyond that."""
+    value = known.get(feature.column)
+    says_more = value is not None and not (answer and value == feature.name)
+    return {
+        "test": feature.name,
+        "answer": "yes" if answer else "no",
+        "value": value if says_more else None,
+    }
 
 
 def nearest_in(profile: Profile, formula: str | Formula) -> "tuple[Nearest, ...]":

@@ -2,13 +2,13 @@
 
 import { showAbout } from "./about.js";
 import { ask } from "./api.js";
-import { beginCompare, loadCompare } from "./compare.js";
+import { beginCompare, currentCompare, drawCompare, loadCompare } from "./compare.js";
 import { beginLandscape, currentLandscape, drawLandscape, landscapeQuery, loadLandscape, showControls } from "./landscape.js";
 import { download } from "./pictures.js";
 import { beginQuestion } from "./question.js";
 import { beginShortlist, shortlistRanks } from "./shortlist.js";
 import { beginState, change, state } from "./state.js";
-import { beginTrees, currentTree, drawTree, loadPins, loadTree } from "./trees.js";
+import { beginTrees, currentTree, drawBoth, drawTree, loadPins, loadTree, sideRanks } from "./trees.js";
 
 const MOST_TREES = 12;
 
@@ -30,8 +30,20 @@ async function begin() {
       tell("No tree lies in this cell.");
       return;
     }
-    change({ cell: `${i},${j}`, rank: "" });
+    change({ side: "", cell: `${i},${j}`, rank: "" });
     if (overview.drawable) await drawTree(tell);
+  };
+  const pickCompared = async (side, i, j) => {
+    const view = currentCompare();
+    const parts = side === "both" ? ["first", "second"] : [side === "1" ? "first" : "second"];
+    if (parts.every((part) => view[part].counts[i][j] === "0")) {
+      tell("No tree lies in this cell.");
+      return;
+    }
+    change({ side: side === "2" || view[parts[0]].counts[i][j] === "0" ? "2" : "1", cell: `${i},${j}`, rank: "" });
+    if (side === "both") await drawBoth(tell);
+    else await drawTree(tell);
+    document.getElementById(side === "both" ? "side-card" : "tree-title").scrollIntoView({ block: "nearest" });
   };
   const safely = async (work) => {
     try {
@@ -46,19 +58,24 @@ async function begin() {
     if (changed.has("where")) showFormula(state.where);
     const place = ["where", "x", "y", "bins", "fit"].some((name) => changed.has(name));
     if (place) await safely(() => loadLandscape(pick));
-    else if (["scale", "front", "cell"].some((name) => changed.has(name))) drawLandscape(pick);
-    if (place || ["cell", "rank", "row"].some((name) => changed.has(name))) await safely(() => loadTree(tell));
+    else if (["scale", "front", "cell", "side"].some((name) => changed.has(name))) drawLandscape(pick);
+    const both = ["where", "x", "y", "bins"].some((name) => changed.has(name));
+    if (!both && ["scale", "cell", "side"].some((name) => changed.has(name))) drawCompare();
+    if (both && state.side) await safely(() => loadCompare(overview)); // its bins name the tree's cell
+    if (place || ["side", "cell", "rank", "row"].some((name) => changed.has(name))) await safely(() => loadTree(tell));
     if (changed.has("pins") || changed.has("row")) await safely(() => loadPins(tell));
-    if (["where", "x", "y", "bins", "scale"].some((name) => changed.has(name))) await safely(() => loadCompare(overview));
+    if (both && !state.side) await safely(() => loadCompare(overview));
   };
 
   beginState({ where: "", x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit: "0" }, refresh);
   beginLandscape(overview, pick);
   beginTrees(overview, tell);
   beginShortlist(overview, tell);
-  beginCompare(overview);
+  beginCompare(overview, pickCompared);
   showFormula = beginQuestion(overview, (text) => {
-    if (text !== state.where) change({ where: text, rank: "" }, { quiet: true });
+    // bins that follow the formula make the picked cell another one
+    const cell = state.side || state.fit === "1" ? "" : state.cell;
+    if (text !== state.where) change({ where: text, cell, rank: "" }, { quiet: true });
   });
   document.getElementById("copy-link").addEventListener("click", async () => {
     try {
@@ -78,14 +95,14 @@ async function exportReport(button) {
   tell("The report is being written …");
   try {
     const now = currentTree();
-    const pins = state.pins ? state.pins.split(",") : [];
-    const ranks = [...new Set([...(now ? [now.profile_rank] : []), ...pins, ...shortlistRanks()])];
-    const query = { ...landscapeQuery(), trees: ranks.slice(0, MOST_TREES).join(",") };
+    const ranks = [...new Set([...(now ? [now.profile_rank] : []), ...sideRanks(), ...shortlistRanks(state.side === "2" ? "2" : "")])];
+    const query = { ...landscapeQuery(), side: state.side, trees: ranks.slice(0, MOST_TREES).join(",") };
     const given = Object.entries(query).filter(([, value]) => value !== "");
     const response = await fetch(`/api/report?${new URLSearchParams(given)}`);
     if (!response.ok) throw new Error((await response.json()).error);
     download(await response.blob(), "adtc-report.html", "text/html");
-    tell("The report is written; it opens without this program.");
+    const about = now?.profile ? ` on ${now.profile}` : "";
+    tell(`The report${about} is written; it opens without this program.`);
   } finally {
     button.disabled = false;
   }

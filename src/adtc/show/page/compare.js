@@ -1,4 +1,5 @@
 // Two profiles side by side and the map of what changed: shares in the first minus in the second.
+// A cell of either map gives a tree of that profile; one of the difference gives a tree of each.
 
 import { ask } from "./api.js";
 import { binText, drawHeatmap } from "./heatmap.js";
@@ -9,9 +10,17 @@ import { state } from "./state.js";
 const MAPS = ["first", "second", "difference"];
 let view = null;
 const shown = {};
+let onPick = () => {};
 
-export function beginCompare(overview) {
+/** The two landscapes in bins that they share; null until they are there. */
+export function currentCompare() {
+  return view;
+}
+
+/** Set up the card; picked(side, i, j) is told of cells, with side "1", "2" or "both". */
+export function beginCompare(overview, picked) {
   if (!overview.compare) return;
+  onPick = picked;
   document.getElementById("compare-card").hidden = false;
   for (const map of MAPS) {
     for (const kind of ["png", "svg"]) {
@@ -34,7 +43,9 @@ export async function loadCompare(overview) {
   drawCompare();
 }
 
-function drawCompare() {
+/** Draw all three maps again, with the picked cell marked. */
+export function drawCompare() {
+  if (!view) return;
   const get = (id) => document.getElementById(id);
   const [first, second] = view.titles;
   get("compare-note").textContent = `The two share their bins. ${(100 * view.distance).toFixed(1)} % of the trees of one would have to move to another cell to make the maps equal.`;
@@ -43,8 +54,15 @@ function drawCompare() {
   get("compare-both").textContent = `Difference in percentage points: orange where ${first} has the larger share, purple where ${second} has`;
   const readout = get("compare-readout");
   const onLook = (text) => { readout.textContent = text; };
-  shown.first = drawHeatmap(get("map-first"), view.first, { scale: state.scale, onLook, label: `Number of trees in ${first}` });
-  shown.second = drawHeatmap(get("map-second"), view.second, { scale: state.scale, onLook, label: `Number of trees in ${second}` });
+  const had = document.activeElement?.closest?.("#compare-card [data-i]");
+  const focused = had && `#${had.closest(".landscape").id} [data-i="${had.dataset.i}"][data-j="${had.dataset.j}"]`;
+  const cell = state.cell && state.side ? state.cell.split(",").map(Number) : null;
+  const map = (name, side, title) => drawHeatmap(get(`map-${name}`), view[name], {
+    scale: state.scale, onLook, label: `Number of trees in ${title}`,
+    picked: state.side === side ? cell : null, onPick: (i, j) => onPick(side, i, j),
+  });
+  shown.first = map("first", "1", first);
+  shown.second = map("second", "2", second);
   const most = Math.max(...view.points.flat().map(Math.abs), 1e-9);
   const frame = { x: view.x, y: view.y, counts: view.first.counts, total: "1", front: null };
   shown.difference = drawHeatmap(get("map-difference"), frame, {
@@ -54,5 +72,7 @@ function drawCompare() {
     text: (i, j) => (view.filled[i][j] ? view.texts[i][j] : ""),
     words: (i, j) => `${binText(view.x, i)}, ${binText(view.y, j)}: ${view.texts[i][j]} percentage points (${first} ${treesText(view.first.counts[i][j])}, ${second} ${treesText(view.second.counts[i][j])})`,
     onLook,
+    onPick: (i, j) => onPick("both", i, j),
   });
+  if (focused) document.querySelector(focused)?.focus();
 }

@@ -71,7 +71,7 @@ export function drawLandscape(onPick) {
   if (!view) return;
   const readout = document.getElementById("readout");
   const had = document.activeElement?.closest?.("#map [data-i]");
-  const picked = state.cell ? state.cell.split(",").map(Number) : null;
+  const picked = state.cell && !state.side ? state.cell.split(",").map(Number) : null;
   shown = drawHeatmap(document.getElementById("map"), view, {
     scale: state.scale, front: state.front === "1", picked, onPick,
     onLook: (text) => { readout.textContent = text; },

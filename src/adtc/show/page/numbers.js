@@ -59,6 +59,20 @@ export function log10(count) {
   return Math.log10(Number(head)) + (count.length - head.length);
 }
 
+/** The difference of two exact values such as "3/4", to five places with its sign. */
+export function differenceText(first, second) {
+  const [a, b] = [first, second].map((text) => /^(-?\d+)(?:\/(\d+))?$/.exec(text));
+  if (!a || !b) return "undefined";
+  const [p, q, r, s] = [a[1], a[2] ?? "1", b[1], b[2] ?? "1"].map(BigInt);
+  const top = p * s - r * q;
+  if (top === 0n) return "0";
+  const sign = top < 0n ? "−" : "+";
+  const size = top < 0n ? -top : top;
+  if (q === 1n && s === 1n) return `${sign}${grouped(String(size))}`;
+  const digits = String((size * 200000n + q * s) / (2n * q * s)).padStart(6, "0");
+  return `${sign}${digits.slice(0, -5)}.${digits.slice(-5)}`;
+}
+
 /** A share in per cent, from exact counts. */
 export function shareText(part, whole) {
   const a = BigInt(part);

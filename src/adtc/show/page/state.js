@@ -1,7 +1,7 @@
 // The whole view as a link: everything that decides what is shown stands behind the # of the
 // address, and going back in the browser goes back in the view.
 
-const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "cell", "rank", "row", "pins"];
+const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "side", "cell", "rank", "row", "pins"];
 
 export const state = {};
 let listeners = [];

@@ -1,17 +1,18 @@
 // One tree at a time: drawn, stepped through, followed by a row, copied; and several side by side.
 
 import { ask } from "./api.js";
+import { currentCompare } from "./compare.js";
 import { make, treePicture } from "./dom.js";
 import { binText } from "./heatmap.js";
 import { currentLandscape, landscapeQuery } from "./landscape.js";
-import { countText, grouped, treesText } from "./numbers.js";
+import { countText, differenceText, grouped, treesText } from "./numbers.js";
 import { download, downloadPicture } from "./pictures.js";
 import { change, state } from "./state.js";
 
 const MOST_PINS = 4;
+const SLOW = "Drawing … (the first tree after an update may take a minute)";
 let current = null;
-let rows = 0;
-let drawable = false;
+let profiles = []; // what is known of the first profile and of the one it is compared with
 const pinned = new Map();
 
 export function currentTree() {
@@ -23,9 +24,20 @@ function freshSeed() {
   return String((BigInt(a) << 21n) | BigInt(b >>> 11));
 }
 
+/** The profile that the trees come from. */
+function profile() {
+  return state.side === "2" && profiles.length > 1 ? profiles[1] : profiles[0];
+}
+
 /** The parameters that name the trees meant: a cell, or all that satisfy the formula. */
-function placeQuery() {
-  return state.cell ? { ...landscapeQuery(), cell: state.cell } : { where: state.where };
+function placeQuery(side = state.side) {
+  return state.cell ? { ...landscapeQuery(), cell: state.cell, side } : { where: state.where, side };
+}
+
+/** How many trees there are to draw from, as far as it is known. */
+function total() {
+  const compare = currentCompare();
+  return state.side === "2" ? compare?.second.total : currentLandscape()?.total;
 }
 
 export function beginTrees(overview, tell) {
@@ -37,6 +49,12 @@ export function beginTrees(overview, tell) {
   get("next").addEventListener("click", () => step(1n));
   get("previous").addEventListener("click", () => step(-1n));
   get("leave-cell").addEventListener("click", () => change({ cell: "", rank: "" }));
+  get("both").addEventListener("click", () => drawBoth(tell));
+  get("from").addEventListener("change", async (event) => {
+    // only the maps of the comparison share their cells
+    change({ side: event.target.value === "2" ? "2" : state.cell ? "1" : "", cell: state.side ? state.cell : "", rank: "" });
+    if (profile().drawable) await drawTree(tell);
+  });
   get("jump").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = get("jump-to").value.replace(/[\s,]/g, "");
@@ -51,17 +69,23 @@ export function beginTrees(overview, tell) {
     tell("");
     change({ rank: String(BigInt(text) - 1n) });
   });
-  rows = overview.rows;
-  drawable = overview.drawable;
-  if (!overview.drawable) {
-    for (const id of ["redraw", "next", "previous", "jump-to"]) get(id).disabled = true;
-    get("tree-where").textContent = "This profile was kept without its circuit, so no tree can be drawn. Save it with --circuit (circuit=True) to see trees.";
+  const [first, second] = overview.compare?.titles ?? ["", ""];
+  profiles = [{ title: first, rows: overview.rows, drawable: overview.drawable, mark: "" }];
+  if (overview.compare) {
+    profiles.push({ title: second, rows: overview.compare.rows, drawable: overview.compare.drawable, mark: "2:" });
+    get("from").append(make("option", { value: "" }, first), make("option", { value: "2" }, second));
+    get("from-box").hidden = false;
+    get("both").hidden = !profiles.every((one) => one.drawable);
   }
 }
 
 /** Draw a tree uniformly from the trees meant. */
 export async function drawTree(tell) {
-  const slow = setTimeout(() => tell("Drawing … (the first tree after an update may take a minute)"), 700);
+  if (!profile().drawable) {
+    showTree(tell);
+    return;
+  }
+  const slow = setTimeout(() => tell(SLOW), 700);
   try {
     const view = await ask("tree", { ...placeQuery(), seed: freshSeed() });
     if (!view) return;
@@ -76,13 +100,56 @@ export async function drawTree(tell) {
   }
 }
 
+/** Write the picked cell of the landscape as a formula; null where a metric is undefined. */
+function cellFormula() {
+  const [i, j] = state.cell.split(",").map(Number);
+  const { x, y } = currentLandscape().formulas;
+  if (!x[i] || !y[j]) return null;
+  return [...(state.where ? [`(${state.where})`] : []), x[i], y[j]].join(" and ");
+}
+
+/** Draw a tree of each profile, from the same cell where it is one of both, and set them side by side. */
+export async function drawBoth(tell) {
+  const where = state.cell && !state.side ? cellFormula() : state.where;
+  if (where === null) {
+    tell("This cell is of the first profile alone: pick one in the two maps below.", true);
+    return;
+  }
+  const query = (side) => (state.side ? placeQuery(side) : { where, side });
+  const slow = setTimeout(() => tell(SLOW), 700);
+  const found = [];
+  const none = [];
+  try {
+    for (const [at, { title, mark, drawable }] of profiles.entries()) {
+      if (!drawable) {
+        none.push(`${title} (kept without its circuit)`);
+        continue;
+      }
+      try {
+        const view = await ask("tree", { ...query(String(at + 1)), seed: freshSeed() }, `both ${at}`);
+        if (!view) return;
+        found.push(`${mark}${view.profile_rank}`);
+      } catch (refusal) {
+        if (refusal.status !== 404) throw refusal;
+        none.push(title);
+      }
+    }
+    tell(none.length ? `${none.join(" and ")}: no tree here.` : "");
+    change({ pins: [...pinIds().filter((id) => !found.includes(id)), ...found].slice(-MOST_PINS).join(",") });
+  } catch (refusal) {
+    tell(refusal.message, true);
+  } finally {
+    clearTimeout(slow);
+  }
+}
+
 function keyOf(rank) {
   return JSON.stringify([placeQuery(), rank, state.row]);
 }
 
 /** Show the tree that the state names. */
 export async function loadTree(tell) {
-  if (state.rank === "") {
+  if (state.rank === "" || !profile().drawable) {
     current = null;
     showTree(tell);
     return;
@@ -105,14 +172,17 @@ export async function loadTree(tell) {
 }
 
 function placeText() {
-  const landscape = currentLandscape();
+  const { title, drawable } = profile();
+  if (!drawable) return `${title ? `The profile ${title}` : "This profile"} was kept without its circuit, so no tree can be drawn. Save it with --circuit (circuit=True) to see trees.`;
+  const landscape = state.side ? currentCompare() : currentLandscape();
+  const of = title ? ` of ${title}` : "";
   if (state.cell && landscape) {
     const [i, j] = state.cell.split(",").map(Number);
     if (i < landscape.x.labels.length && j < landscape.y.labels.length) {
-      return `From the cell ${binText(landscape.x, i)}, ${binText(landscape.y, j)}${state.where ? ` of the trees with ${state.where}` : ""}.`;
+      return `From the cell ${binText(landscape.x, i)}, ${binText(landscape.y, j)}${of}${state.where ? `${title ? "," : " of"} the trees with ${state.where}` : ""}.`;
     }
   }
-  return state.where ? `From all trees with ${state.where}.` : "From all trees of the profile.";
+  return state.where ? `From all trees${of} with ${state.where}.` : `From all trees${of || " of the profile"}.`;
 }
 
 function valueTable(view) {
@@ -136,20 +206,22 @@ function copier(label, text, tell) {
 
 function showTree(tell) {
   const get = (id) => document.getElementById(id);
+  const { title, drawable, rows } = profile();
   get("leave-cell").hidden = !state.cell;
-  if (drawable) get("tree-where").textContent = placeText();
-  get("redraw").disabled = !drawable || currentLandscape()?.total === "0";
+  get("from").value = state.side === "2" ? "2" : "";
+  get("tree-where").textContent = placeText();
+  get("redraw").disabled = !drawable || total() === "0";
+  get("jump-to").disabled = !drawable;
+  get("tree-title").textContent = title ? `A tree of ${title}` : "A tree";
   get("redraw").textContent = current ? "Draw another" : "Draw a tree";
   get("next").disabled = !current || BigInt(current.rank) + 1n >= BigInt(current.of);
   get("previous").disabled = !current || current.rank === "0";
   const place = get("tree");
   if (!current) {
-    get("tree-title").textContent = "A tree";
     place.replaceChildren();
     return;
   }
   get("jump-to").value = grouped(String(BigInt(current.rank) + 1n));
-  get("tree-title").textContent = "A tree";
   const picture = treePicture(current.svg);
   const row = make("input", { id: "row", inputmode: "numeric", size: 7, value: state.row, "aria-label": "Row number" });
   const follow = make("form", { class: "follow", onsubmit: (event) => {
@@ -159,15 +231,15 @@ function showTree(tell) {
     else tell(`The table has rows 1 to ${grouped(String(rows))}.`, true);
   } }, make("label", { for: "row" }, "Follow row"), row, make("button", {}, "Follow"),
     state.row ? make("button", { type: "button", onclick: () => change({ row: "" }) }, "Stop") : null);
-  const name = `adtc-tree-${current.profile_rank}`;
+  const name = `adtc-tree-${state.side === "2" ? "second-" : ""}${current.profile_rank}`;
   place.replaceChildren(
     make("p", { class: "tree-head", id: "tree-head" }, `Tree ${countText(String(BigInt(current.rank) + 1n))} of ${countText(current.of)}`),
-    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. In the whole profile it is profile.tree(${current.profile_rank}). It was scored on the table again before it was shown.`),
+    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. In the whole profile${title ? ` ${title}` : ""} it is profile.tree(${current.profile_rank}). It was scored on ${title ? "that profile's" : "the"} table again before it was shown.`),
     valueTable(current), picture, ...(current.path ? [pathBox(current.path)] : []), follow,
     make("details", {}, make("summary", {}, "As rules"), make("ol", { class: "rules" }, ...current.rules.map((rule) => make("li", {}, rule)))),
     make("div", { class: "actions small" },
-      make("button", { type: "button", id: "pin", onclick: () => pin(current.profile_rank) }, "Keep side by side"),
-      make("button", { type: "button", id: "keep", onclick: () => document.dispatchEvent(new CustomEvent("adtc-keep", { detail: current })) }, "Add to shortlist"),
+      make("button", { type: "button", id: "pin", onclick: () => pin(`${profile().mark}${current.profile_rank}`) }, "Keep side by side"),
+      make("button", { type: "button", id: "keep", onclick: () => document.dispatchEvent(new CustomEvent("adtc-keep", { detail: { ...current, side: state.side === "2" ? "2" : "" } })) }, "Add to shortlist"),
       copier("Copy rules", () => current.rules.join("\n"), tell),
       copier("Copy JSON", () => JSON.stringify(current.tree, null, 2), tell),
       copier("Copy SVG", () => current.svg, tell),
@@ -180,52 +252,73 @@ function pathBox(path) {
   const group = path.group === null ? "" : `, group ${path.group}`;
   return make("div", { class: "path" },
     make("strong", {}, `Row ${grouped(String(path.row))}`), ` (true label ${path.truth}${group}): `,
-    make("ol", {}, ...path.steps.map((step) => make("li", {}, step))),
-    `so the tree says ${path.label}, which is ${path.right ? "right" : "wrong"}.`);
+    make("ol", {}, ...path.steps.map((step) => make("li", {}, `${step.test}? ${step.answer}`,
+      step.value ? make("span", { class: "value" }, `, for ${step.value}`) : null))),
+    `so the tree says ${path.label}, which is ${path.right ? "right" : "wrong"}.`,
+    path.known.length ? make("details", {}, make("summary", {}, "What the table knows of this row"),
+      make("ul", {}, ...path.known.map((text) => make("li", {}, text)))) : null);
+}
+
+/** The trees side by side: ranks, with "2:" before those of the second profile. */
+function pinIds() {
+  return state.pins ? state.pins.split(",") : [];
+}
+
+/** The ranks of the trees side by side that are of the profile shown. */
+export function sideRanks() {
+  const second = state.side === "2";
+  return pinIds().filter((id) => id.startsWith("2:") === second).map((id) => id.replace("2:", ""));
 }
 
 /** Keep a tree beside others. */
-function pin(rank) {
-  const pins = state.pins ? state.pins.split(",") : [];
-  if (!pins.includes(rank)) change({ pins: [...pins, rank].slice(-MOST_PINS).join(",") });
+function pin(id) {
+  if (!pinIds().includes(id)) change({ pins: [...pinIds(), id].slice(-MOST_PINS).join(",") });
 }
 
 /** Show the kept trees with their metrics compared. */
 export async function loadPins(tell) {
   const card = document.getElementById("side-card");
-  const ranks = state.pins ? state.pins.split(",") : [];
-  card.hidden = !ranks.length;
+  const ids = pinIds();
+  const key = (id) => `${id} ${state.row}`;
+  card.hidden = !ids.length;
   try {
-    for (const rank of ranks) {
-      const key = `${rank} ${state.row}`;
-      if (!pinned.has(key)) {
-        const view = await ask("tree", { rank, row: state.row }, `pin ${rank}`);
-        if (!view) return;
-        pinned.set(key, view);
-      }
+    for (const id of ids.filter((one) => !pinned.has(key(one)))) {
+      const [rank, side] = id.startsWith("2:") ? [id.slice(2), "2"] : [id, ""];
+      const rows = profiles[side && profiles.length > 1 ? 1 : 0].rows ?? 0; // a row of one table may be missing in the other
+      const view = await ask("tree", { rank, side, row: Number(state.row) <= rows ? state.row : "" }, `pin ${id}`);
+      if (!view) return;
+      pinned.set(key(id), { ...view, id });
     }
   } catch (refusal) {
     tell(refusal.message, true);
     return;
   }
+  showPins(ids.map((id) => pinned.get(key(id))));
   while (pinned.size > 24) pinned.delete(pinned.keys().next().value);
-  showPins(ranks, ranks.map((rank) => pinned.get(`${rank} ${state.row}`)));
 }
 
-function showPins(ranks, views) {
+function showPins(views) {
   const place = document.getElementById("side");
   if (!views.length) {
     place.replaceChildren();
     return;
   }
-  const title = (view) => `Tree ${countText(String(BigInt(view.rank) + 1n))}`;
+  const number = (view) => `Tree ${countText(String(BigInt(view.rank) + 1n))}`;
+  const title = (view) => (view.profile ? `${number(view)} of ${view.profile}` : number(view));
   const names = Object.keys(views[0].metrics);
+  const row = (head, cells) => make("tr", {}, make("th", { scope: "row" }, head), ...cells);
   const table = make("table", { class: "values", "aria-label": "Metrics compared" },
     make("tr", {}, make("td", {}), ...names.map((name) => make("th", { scope: "col" }, name))),
-    ...views.map((view) => make("tr", {}, make("th", { scope: "row" }, title(view)),
-      ...names.map((name) => make("td", { title: view.metrics[name].exact }, view.metrics[name].text)))));
-  const drop = (rank) => change({ pins: ranks.filter((other) => other !== rank).join(",") });
-  place.replaceChildren(make("p", { class: "note" }, `Numbers are ranks among all ${treesText(views[0].profile_of)} of the profile.`),
+    ...views.map((view) => row(title(view), names.map((name) => make("td", { title: view.metrics[name].exact, "data-exact": view.metrics[name].exact }, view.metrics[name].text)))));
+  if (views.length === 2) {
+    const [a, b] = views.map((view) => view.metrics);
+    table.append(row("first minus second", names.map((name) => make("td", {}, differenceText(a[name].exact, b[name].exact)))));
+  }
+  const wholes = [...new Map(views.map((view) => [view.profile, view.profile_of]))];
+  const note = wholes[0][0] === null ? `Numbers are ranks among all ${treesText(wholes[0][1])} of the profile.`
+    : `Numbers are ranks among all trees of each profile (${wholes.map(([name, n]) => `${name}: ${treesText(n)}`).join(", ")}). Each tree was scored again on its own profile's table.`;
+  const drop = (id) => change({ pins: pinIds().filter((other) => other !== id).join(",") });
+  place.replaceChildren(make("p", { class: "note" }, note),
     make("div", { class: "scroll" }, table),
     make("div", { class: "side" }, ...views.map((view) => make("article", {},
       make("h3", {}, title(view)), treePicture(view.svg),
@@ -233,5 +326,5 @@ function showPins(ranks, views) {
       make("div", { class: "actions small" },
         make("button", { type: "button", onclick: (event) => downloadPicture(event.target.closest("article").querySelector("svg"), `adtc-tree-${view.rank}`, "png") }, "PNG"),
         make("button", { type: "button", onclick: () => download(view.svg, `adtc-tree-${view.rank}.svg`, "image/svg+xml") }, "SVG"),
-        make("button", { type: "button", onclick: () => drop(view.rank) }, "Put away"))))));
+        make("button", { type: "button", onclick: () => drop(view.id) }, "Put away"))))));
 }

@@ -1,0 +1,157 @@
+"""One profile under questions: the trees of a formula, of a cell, of a rank.
+
+What is costly is kept, within limits. A side does not lock itself, except while it warms up.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from adtc.dashboard.asking import Cell, NotFoundError
+from adtc.engine.columns import Column
+from adtc.profiles.crosstab import Crosstab, count_cells
+from adtc.profiles.profile import Profile
+from adtc.show import views
+
+T = TypeVar("T")
+_CELLS_KEPT = 600_000  # cells of filtered profiles that may be kept; tables likewise
+_MOST_KEPT = 32
+_TRIALS = 4
+_MARK = "(place)"  # an axis that tells where a cell of a filtered profile was before
+
+
+class Kept(Generic[T]):
+    """The results used last, at most so many."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._kept: OrderedDict[Hashable, T] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what is kept under a key, or make it."""
+        if key in self._kept:
+            self._kept.move_to_end(key)
+            return self._kept[key]
+        made = self._kept[key] = make()
+        while len(self._kept) > self.most:
+            self._kept.popitem(last=False)
+        return made
+
+    def drop(self, key: Hashable) -> None:
+        """Forget one result."""
+        self._kept.pop(key, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which trees are meant: a formula, and perhaps a cell of a landscape.
+
+    Parameters
+    ----------
+    fit
+        Whether the landscape's bins span only the trees that satisfy the formula.
+    side
+        0 for the landscape of the first profile; 1 or 2 for the maps that compare the first and
+        the second profile, which share their bins.
+    """
+
+    where: str | None = None
+    x: str = ""
+    y: str = ""
+    bins: int = 10
+    fit: bool = False
+    cell: Cell | None = None
+    side: int = 0
+
+
+class Side:
+    """Answers about one profile.
+
+    Parameters
+    ----------
+    title
+        What the profile is called beside another one.
+    """
+
+    def __init__(self, profile: Profile, title: str) -> None:
+        self.title = title
+        marks = {**profile.axes, _MARK: np.arange(profile.num_cells)}
+        self.profile = _with_axes(profile, marks)
+        most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, profile.num_cells)))
+        self._filtered: Kept[Profile] = Kept(most)
+        self._tables: Kept[Crosstab] = Kept(most)
+        self._warming = threading.Lock()
+        self._is_warm = profile.source is None or not profile.num_cells
+
+    @property
+    def plain(self) -> Profile:
+        """Return the profile as it was given."""
+        axes = {name: column for name, column in self.profile.axes.items() if name != _MARK}
+        return _with_axes(self.profile, axes)
+
+    @property
+    def rows(self) -> int | None:
+        """Count the rows of the table; None without it."""
+        return self.profile.source.data.n_rows if self.profile.source else None
+
+    def chosen(self, where: str | None) -> Profile:
+        """Return the trees that satisfy a formula."""
+        if where is None:
+            return self.profile
+        return self._filtered.get(where, lambda: self.profile.where(where))
+
+    def table(self, place: Place) -> Crosstab:
+        """Return the cross-table of a landscape."""
+        key = (place.where, place.x, place.y, place.bins, place.fit)
+        return self._tables.get(key, lambda: self._new_table(place))
+
+    def _new_table(self, place: Place) -> Crosstab:
+        chosen = self.chosen(place.where)
+        if place.where is None or place.fit:
+            table = chosen.crosstab(place.x, place.y, bins=place.bins, round_edges=True)
+            return replace(table, where=place.where)
+        whole = self.table(replace(place, where=None, cell=None))
+        assert whole.x_codes is not None
+        assert whole.y_codes is not None
+        kept = chosen.axes[_MARK]
+        x, y = whole.x_codes[kept], whole.y_codes[kept]
+        counts = count_cells(chosen, x, y, len(whole.x_bins), len(whole.y_bins))
+        return Crosstab(whole.x_bins, whole.y_bins, counts, chosen, place.where, x, y)
+
+    def overall(self, chosen: Profile, rank: int) -> int:
+        """Turn a rank among chosen trees into one among all."""
+        from adtc.profiles.numbered import NumberedTrees
+
+        everything = NumberedTrees.of(self.profile)
+        return everything.from_part(NumberedTrees.of(chosen), rank)
+
+    def check_row(self, row: int) -> None:
+        """Refuse a row that the table has not."""
+        rows = self.profile.need_source("drawing").data.n_rows
+        if not 1 <= row <= rows:
+            raise NotFoundError(f"there is no row {row:,}: the table has rows 1 to {rows:,}.")
+
+    def warm(self) -> None:
+        """Make ready what drawing needs: the circuit, the compiler, the words of a tree.
+
+        Whoever wants a tree waits for it, and nobody else: it needs no other lock, since nothing
+        is drawn before it ends.
+        """
+        with self._warming:
+            if not self._is_warm:
+                for drawn in self.profile.draw(_TRIALS, seed=0):  # not all take the same kernels
+                    views.tree_view(drawn)
+                self._is_warm = True
+
+
+def _with_axes(profile: Profile, axes: Mapping[str, Column]) -> Profile:
+    """Make a profile anew, so that it shares nothing that was computed from the old axes."""
+    p = profile
+    return Profile(axes, p.trees, p.metrics, p.record, p.keys, p.source)
