@@ -22,6 +22,7 @@ from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _TWO = 2
+_INFINITY = {np.int16: 2**13, np.int32: 2**28, np.int64: 2**60}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def path_costs(
         weights=_weights(forms, table, group_label, kind),
         constants=np.array([form.per_leaf for form in forms], kind),
         group_label=group_label,
-        infinity=kind(2 ** (28 if kind is np.int32 else 60)),
+        infinity=kind(_INFINITY[kind]),
         minsup=minsup,
         majority=majority,
     )
@@ -199,15 +200,21 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
     return Outside(budgets, live, tuple(found))
 
 
-def cost_type(forms: tuple[Form, ...], table: inside.Table) -> Any:
-    """Choose int32 where every possible cost provably fits, with room for sums of four."""
+def cost_type(forms: tuple[Form, ...], table: inside.Table, *, short: bool = False) -> Any:
+    """Choose the type where every possible cost provably fits, with room for sums of four.
+
+    ``short`` admits 16 bits: faster, but kernels are compiled once more.
+    """
     totals = [int(n) for n in table.totals]
     leaves = sum(totals) + 1
     widest = max((max(map(abs, form.range(totals, leaves))) for form in forms), default=0)
     largest = max((abs(w) for form in forms for row in form.weights for w in row), default=0)
-    if max(widest, largest * sum(totals)) < 2**25:
+    largest = max(widest, largest * sum(totals))
+    if short and largest < 2**12:
+        return np.int16
+    if largest < 2**25:
         return np.int32
-    if max(widest, largest * sum(totals)) < 2**57:
+    if largest < 2**57:
         return np.int64
     raise OverflowError("a cost exceeds 57 bits")
 

@@ -97,7 +97,7 @@ def prepare(
     """
     monitor.check()
     question = plan.question
-    data = data.merged() if switches.merge_rows else data
+    data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)
     table = lattices.bit_planes(features, data, groups, len(plan.groups))

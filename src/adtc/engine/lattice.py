@@ -87,6 +87,23 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data) -> list[int]:
     return [int(data.weights[column.astype(bool)].sum()) for column in dense]
 
 
+def compact(data: Data) -> Data:
+    """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
+    merged = data.merged()
+    return min(data, merged, key=_words)
+
+
+def _words(data: Data) -> int:
+    """Guess how many words hold a feature's rows of each label below three tests."""
+    digits = range(int(data.weights.max(initial=1)).bit_length())
+    rows = [
+        int(np.count_nonzero(data.weights[data.y == label] >> digit & 1))
+        for label in range(len(data.labels))
+        for digit in digits
+    ]
+    return sum(-(-n // (64 << 3)) for n in rows)
+
+
 def bit_planes(
     features: Features, data: Data, groups: npt.NDArray[np.int64], n: int
 ) -> inside.Table:

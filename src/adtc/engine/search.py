@@ -6,7 +6,7 @@ bound ends the search at once. Ratios are maximised by Dinkelbach's method: one 
 each with the exact value of the step before.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -28,6 +28,7 @@ from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
+_TWO = 2
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -95,7 +96,7 @@ def least_of_all(
     if budget is None or (budget.form.per_leaf < 0 and not question.space.trivial_splits):
         return None
     monitor.check()
-    data = data.merged() if switches.merge_rows else data
+    data = lattices.compact(data) if switches.merge_rows else data
     cost, tree = _Search(plan, data, budget.form, switches, monitor).run()
     _, scale, constant = plan.reader.reduced(objective)
     return scale * cost + constant, tree
@@ -127,6 +128,7 @@ class _Search:
             np.array([members[0].y for members in plan.groups], np.int64),
             minsup=question.minsup,
             majority=question.space.labels == "majority",
+            kind=cost_type((self.form,), self.table, short=True),
         )
 
     @property
@@ -155,13 +157,15 @@ class _Search:
         return sum((self.leaf_cost(side) for side in sides), np.zeros(self.n, np.int64))
 
     def leaf_cost(self, counts: Array) -> Array:
-        """Return the cost of the best leaf on rows counted by group, column by column."""
+        """Return the cost of the best leaf on rows counted by group, the first axis."""
         weights = np.array(self.form.weights, np.int64)
-        costs = weights @ counts + self.form.per_leaf
-        supports = counts.sum(axis=0)
-        labels = self.labels(counts, costs)
-        chosen = np.take_along_axis(costs, labels[None], axis=0)[0]
-        return np.where(supports >= self.costs.minsup, chosen, int(self.costs.infinity))
+        costs = np.tensordot(weights, counts, 1) + self.form.per_leaf
+        chosen = (
+            np.take_along_axis(costs, self.labels(counts, costs)[None], axis=0)[0]
+            if self.costs.majority
+            else costs.min(axis=0)
+        )
+        return np.where(counts.sum(axis=0) >= self.costs.minsup, chosen, int(self.costs.infinity))
 
     def labels(self, counts: Array, costs: Array) -> Array:
         """Choose each column's label: the cheapest, or the majority's; ties: the smallest."""
@@ -189,10 +193,10 @@ class _Attempt:
         self.search, self.lattice = search, lattice
         self.table, self.costs = search.table, search.costs
         sizes = lattices.path_counts(lattice, search.n)
-        groups, kind = len(self.table.totals), cost_type((search.form,), self.table)
+        groups, kind = len(self.table.totals), self.costs.weights.dtype
         search.monitor.reserve(
             "the table of subproblems",
-            sum(sizes) * (groups * self.table.pairs.itemsize + np.dtype(kind).itemsize),
+            sum(sizes) * (groups * self.table.pairs.itemsize + kind.itemsize),
         )
         self.counts = np.zeros((sum(sizes), groups), self.table.pairs.dtype)
         self.least = np.full((1, sum(sizes)), self.costs.infinity, kind)
@@ -240,29 +244,34 @@ class _Attempt:
 
     def _closed(self, path: Path, rows: Array, cost: int) -> Tree:
         """Make a tree of depth 1 or 2 below a path of the last level, from pair counts."""
-        pairs = lattices.pairs_below(self.table, path)
-        on_path = {f for f, _ in path}
-        free = [f for f in range(self.search.n) if f not in on_path]
-        for f in free:
-            others = [j for j in free if j != f] if self.lattice.rest > 1 else []
-            ones = pairs[:, f, f]
-            side1 = self._small(ones, pairs[:, f, others], others)
-            side0 = self._small(rows - ones, pairs[:, others, others] - pairs[:, f, others], others)
-            if side1[0] + side0[0] == cost:
-                return self._split(f, side1[1], side0[1])
-        raise AssertionError("a least cost belongs to a leaf or a split")
+        both = lattices.pairs_below(self.table, path).astype(np.int64)
+        ones = np.diagonal(both, axis1=1, axis2=2)
+        zeros = rows[:, None] - ones
+        on_path = [f for f, _ in path]
+        # below feature f (first axis) on either side: a leaf, or a stump on j (second axis)
+        sides = []
+        for whole, part in ((ones, both), (zeros, ones[:, None, :] - both)):
+            stumps = self.search.leaf_cost(part) + self.search.leaf_cost(whole[:, :, None] - part)
+            np.fill_diagonal(stumps, int(self.costs.infinity))
+            stumps[:, on_path] = int(self.costs.infinity)
+            if self.lattice.rest < _TWO:
+                stumps[:] = int(self.costs.infinity)
+            leaf = self.search.leaf_cost(whole)
+            sides.append((whole, part, leaf, stumps, np.minimum(leaf, stumps.min(axis=1))))
+        total = sides[0][-1] + sides[1][-1]
+        total[on_path] = int(self.costs.infinity)
+        f = int(np.flatnonzero(total == cost)[0])
+        below = []
+        for whole, part, leaf, stumps, _ in sides:
+            j = int(stumps[f].argmin())
+            if leaf[f] <= stumps[f, j]:
+                below.append(self._leaf(whole[:, f]))
+            else:
+                leaves = (self._leaf(part[:, f, j]), self._leaf(whole[:, f] - part[:, f, j]))
+                below.append(self._split(j, *leaves))
+        return self._split(f, *below)
 
-    def _small(self, whole: Array, ones: Array, others: Sequence[int]) -> tuple[int, Tree]:
-        """Find the best leaf or stump on rows; ``ones[:, j]`` counts those with feature j."""
-        leaf = int(self.search.leaf_cost(whole[:, None])[0])
-        stumps = self.search.leaf_cost(ones) + self.search.leaf_cost(whole[:, None] - ones)
-        if not len(others) or leaf <= stumps.min():
-            return leaf, self._leaf(whole)
-        at = int(stumps.argmin())
-        leaves = (self._leaf(ones[:, at]), self._leaf(whole - ones[:, at]))
-        return int(stumps[at]), self._split(others[at], *leaves)
-
-    def _leaf(self, rows: Array) -> Leaf:
+    def _leaf(self, rows: Array) -> Tree:
         counts = rows[:, None]
         weights = np.array(self.search.form.weights, np.int64)
         return Leaf(int(self.search.labels(counts, weights @ counts)[0]))

@@ -12,7 +12,7 @@ import numpy as np
 
 from adtc.engine.kernels.jit import kernel
 
-LANES = 8  # loops over pairs run over whole vectors of this many
+LANES = 16  # loops over pairs run over whole vectors of this many
 
 
 @kernel

@@ -17,6 +17,7 @@ import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, plan_extract
 from adtc.engine.kernels.closed import LANES, least_mixed
+from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
 from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import kernel
 
@@ -30,7 +31,7 @@ class Prefix(NamedTuple):
     flipped: Any  # [feature]: the feature was turned
     counts: Any  # [group, i, j] for i <= j
     M1: Any  # [channel, i, j]
-    M2: Any  # [feature, channel, i, j]
+    M2: Any  # [feature, channel, i, j]; also below the diagonal, and 0 beyond the features
 
 
 class Room(NamedTuple):
@@ -54,6 +55,13 @@ class Room(NamedTuple):
     moves: Any
     best1: Any
     best0: Any
+    tiny: Any  # no leaf is too small, and none is worth having for its own sake
+    diagonals: Any  # [sign, j]: here and below, room for `least_of_four`
+    rows: Any  # [sign, j]
+    bests1: Any  # [sign, j]
+    bests0: Any  # [sign, j]
+    least: Any  # [sign]
+    weights: Any  # [word]
 
 
 @kernel
@@ -64,14 +72,15 @@ def make_prefix(table, mix):
         np.empty((n, width), np.uint64),
         np.zeros(n, np.bool_),
         np.zeros(table.pairs.shape, table.pairs.dtype),
-        np.zeros((mix.shape[0], n, n), mix.dtype),
-        np.zeros((n, mix.shape[0], n, n), mix.dtype),
+        np.zeros((mix.shape[0], n, n + LANES), mix.dtype),
+        np.zeros((n, mix.shape[0], n, n + LANES), mix.dtype),
     )
 
 
 @kernel
-def make_room(table, mix, infinity):
+def make_room(table, mix, costs):
     """Allocate what one job needs."""
+    infinity = costs.infinity
     n, width = table.words.shape
     groups, planes, channels = len(table.totals), len(table.plane_group), mix.shape[0]
     four = np.zeros((4, channels, n, n + LANES), mix.dtype)
@@ -98,6 +107,13 @@ def make_room(table, mix, infinity):
         np.empty((width, 6), np.uint64),
         np.zeros(n + LANES, mix.dtype),
         np.zeros(n + LANES, mix.dtype),
+        costs.minsup <= 1 and len(costs.constants) > 0 and costs.constants.min() >= 0,
+        np.zeros((4, n + LANES), mix.dtype),
+        np.zeros((4, n + LANES), mix.dtype),
+        np.zeros((4, n + LANES), mix.dtype),
+        np.zeros((4, n + LANES), mix.dtype),
+        np.zeros(4, mix.dtype),
+        np.zeros(FEW * planes, mix.dtype),
     )
 
 
@@ -119,6 +135,14 @@ def blend(counts, size, mix, out):
         for i in range(size):
             for g in range(mix.shape[1]):
                 _blend_row(counts[g, i], i, size, mix[ch, g], g == 0, out[ch, i])
+
+
+@kernel
+def blend_all(counts, size, weights, out):
+    """Turn counts by group into one channel in one go, what lies between the pairs included."""
+    count = size * out.shape[1]
+    for g in range(len(weights)):
+        _blend_row(counts[g].reshape(-1), 0, count, weights[g], g == 0, out.reshape(-1)[:count])
 
 
 @kernel
@@ -147,7 +171,7 @@ def count_root(c, table, costs, prefix, use_pext):
     """Count the pairs among the rows of one feature of the whole table."""
     stack = make_stack(table, np.int64(0))
     mix = mixing(costs)
-    room = make_room(table, mix, costs.infinity)
+    room = make_room(table, mix, costs)
     count_single(stack, np.int64(0), np.int64(0), c, mix, prefix, room, table, use_pext)
 
 
@@ -156,7 +180,7 @@ def pairs_root(c, table, lattice, costs, use_pext, prefix, counts, least):
     """Visit the paths of two literals whose least feature is ``c``; all pairs must be counted."""
     stack = make_stack(table, np.int64(0))
     mix = mixing(costs)
-    room = make_room(table, mix, costs.infinity)
+    room = make_room(table, mix, costs)
     level, side = np.int64(0), np.int64(0)
     pack_single(stack, level, side, c, prefix, room, table, use_pext)
     note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
@@ -172,7 +196,7 @@ def singles_root(c, table, lattice, costs, prefix, counts, least):
     """Visit the two paths of one literal of a feature; its pairs must be counted."""
     stack = make_stack(table, np.int64(0))
     mix = mixing(costs)
-    room = make_room(table, mix, costs.infinity)
+    room = make_room(table, mix, costs)
     note_singles(stack, np.int64(0), np.int64(0), c, prefix, lattice, costs.minsup, counts)
     for ch in range(mix.shape[0]):
         total = mix[ch, 0] - mix[ch, 0]
@@ -210,7 +234,7 @@ def singles_root(c, table, lattice, costs, prefix, counts, least):
 def close_whole(table, lattice, costs, counts, least):
     """Solve the whole table where it is itself the last level."""
     mix = mixing(costs)
-    room = make_room(table, mix, costs.infinity)
+    room = make_room(table, mix, costs)
     prefix = open_root(table, costs)
     for ch in range(mix.shape[0]):
         total = mix[ch, 0] - mix[ch, 0]
@@ -261,7 +285,7 @@ def walk_pairs(first, table, lattice, costs, use_pext, counts, least):
     """Do what `inside.walk` does, for paths of three literals or more."""
     stack = make_stack(table, lattice.levels)
     mix = mixing(costs)
-    prefix, room = make_prefix(table, mix), make_room(table, mix, costs.infinity)
+    prefix, room = make_prefix(table, mix), make_room(table, mix, costs)
     side = np.zeros(lattice.levels + 1, np.int64)
     cursor = np.zeros(lattice.levels + 1, np.int64)
     stage = np.zeros(lattice.levels + 1, np.int64)
@@ -337,6 +361,9 @@ def count_single(stack, level, side, c, mix, prefix, room, table, use_pext):
     used = stack.used[level]
     count_pairs(room.words2, used, room.offsets2, table.plane_group, table.plane_shift, room.counts)
     blend(room.counts, used, mix, prefix.M2[c])
+    if room.tiny:
+        for ch in range(mix.shape[0]):
+            mirror(prefix.M2[c, ch], used)
 
 
 @kernel
@@ -389,6 +416,8 @@ def turn_to_minority(stack, level, side, mix, prefix):
             if prefix.flipped[i]:
                 prefix.counts[g, i, i] = totals[g] - C[g, i, i]
     blend(prefix.counts, used, mix, prefix.M1)
+    for ch in range(mix.shape[0]):
+        mirror(prefix.M1[ch], used)
 
 
 @kernel
@@ -425,42 +454,98 @@ def two_literals(
             for g in range(mix.shape[1]):
                 total += mix[ch, g] * room.totals[s, g]
             room.whole[s, ch] = total
-    active = np.int64(0)
-    if len(costs.constants):
-        active = choose_active(stack.used[level], c, h, prefix, room, costs)
-    if active:
-        planes = len(table.plane_group)
-        plan_extract(
-            room.words2[h], room.offsets2, planes, room.kept, room.moves, room.offsets3,
-            room.rows3, use_pext,
-        )  # fmt: skip
-        for i in range(active):
-            compress(
-                room.words2[room.A[i]], room.words2[h], room.kept, room.moves, room.offsets2,
-                planes, room.offsets3, use_pext, room.words3[i],
-            )  # fmt: skip
-        if room.offsets3[planes] <= FEW * planes:
-            count_few_pairs(
-                room.words3, active, room.offsets3, table.plane_group, table.plane_shift,
-                room.columns, room.counts,
-            )  # fmt: skip
-        else:
-            count_pairs(
-                room.words3, active, room.offsets3, table.plane_group, table.plane_shift,
-                room.counts,
-            )  # fmt: skip
-        spread_signs(c, h, active, mix, prefix, room, costs.infinity)
     below = level + 2
     parent = stack.node[level, side]
     number = lattice.base[below] + ((parent >> level) << below) + (parent & ((1 << level) - 1))
     number += lattice.binomial[stack.U[level, c], level + 1] << below
     number += lattice.binomial[stack.U[level, h], below] << below
+    active = np.int64(0)
+    if room.tiny:  # then a feature that splits nothing decides nothing
+        _solve_four(stack.used[level], level, c, h, number, mix, prefix, room, table, costs,
+                    use_pext, least)  # fmt: skip
+    elif len(costs.constants):
+        active = choose_active(stack.used[level], c, h, prefix, room, costs)
+    if active:
+        _pack_pair(h, active, room, table, use_pext)
+        _count(active, room, table)
+        spread_signs(c, h, active, mix, prefix, room, costs.infinity)
     for s in range(4):
-        negative1 = (s >= 2) != prefix.flipped[c]
-        negative2 = (s % 2 == 1) != prefix.flipped[h]
-        node = number + (np.int64(negative1) << level) + (np.int64(negative2) << (level + 1))
-        if note(room.totals[s], node, costs.minsup, counts):
+        node = _signed(number, level, c, h, s, prefix)
+        if not note(room.totals[s], node, costs.minsup, counts):
+            for d in range(len(costs.constants)):
+                least[d, node] = costs.infinity
+        elif not room.tiny:
             solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
+
+
+@kernel
+def _solve_four(
+    used, level, c, h, number, mix, prefix, room, table, costs, use_pext, least
+):  # fmt: skip
+    """Find the least costs of all four nodes, where no leaf is too small."""
+    planes = len(table.plane_group)
+    for i in range(used):
+        room.A[i] = i
+    _pack_pair(h, used, room, table, use_pext)
+    few = room.offsets3[planes] <= FEW * planes
+    if not few:
+        _count(used, room, table)
+    for d in range(len(costs.constants)):
+        if few:
+            for p in range(planes):
+                for w in range(room.offsets3[p], room.offsets3[p + 1]):
+                    room.weights[w] = mix[d + 1, table.plane_group[p]] << table.plane_shift[p]
+            weigh_pairs(
+                room.words3, used, room.offsets3[planes], room.weights, room.columns, room.blended
+            )
+        else:
+            blend_all(room.counts, used, mix[d + 1], room.blended)
+        mirror(room.blended, used)
+        least_of_four(
+            prefix.M1[d + 1], prefix.M2[c, d + 1], prefix.M2[h, d + 1], room.blended,
+            room.whole[:, d + 1], used, costs.constants[d], room.diagonals, room.rows,
+            room.bests1, room.bests0, room.least,
+        )  # fmt: skip
+        for s in range(4):
+            least[d, _signed(number, level, c, h, s, prefix)] = room.least[s]
+
+
+@kernel
+def _pack_pair(h, active, room, table, use_pext):
+    """Pack the rows of P ∧ f ∧ h for the features of A."""
+    planes = len(table.plane_group)
+    plan_extract(
+        room.words2[h], room.offsets2, planes, room.kept, room.moves, room.offsets3, room.rows3,
+        use_pext,
+    )  # fmt: skip
+    for i in range(active):
+        compress(
+            room.words2[room.A[i]], room.words2[h], room.kept, room.moves, room.offsets2, planes,
+            room.offsets3, use_pext, room.words3[i],
+        )  # fmt: skip
+
+
+@kernel
+def _count(active, room, table):
+    """Count the pairs among the rows that are packed."""
+    planes = len(table.plane_group)
+    if room.offsets3[planes] <= FEW * planes:
+        count_few_pairs(
+            room.words3, active, room.offsets3, table.plane_group, table.plane_shift,
+            room.columns, room.counts,
+        )  # fmt: skip
+    else:
+        count_pairs(
+            room.words3, active, room.offsets3, table.plane_group, table.plane_shift, room.counts
+        )
+
+
+@kernel
+def _signed(number, level, c, h, s, prefix):
+    """Return the path that is the s-th of the four."""
+    negative1 = (s >= 2) != prefix.flipped[c]
+    negative2 = (s % 2 == 1) != prefix.flipped[h]
+    return number + (np.int64(negative1) << level) + (np.int64(negative2) << (level + 1))
 
 
 @kernel
@@ -490,12 +575,9 @@ def choose_active(used, c, h, prefix, room, costs):
 def spread_signs(c, h, active, mix, prefix, room, infinity):
     """Make the channels of all four sign patterns from the counts of the first."""
     four = room.four
-    width = four.shape[3]
     padded = (active + LANES - 1) // LANES * LANES
     for ch in range(mix.shape[0]):
-        both = room.blended.reshape(-1)[: active * width]
-        for g in range(mix.shape[1]):
-            _blend_row(room.counts[g].reshape(-1), 0, active * width, mix[ch, g], g == 0, both)
+        blend_all(room.counts, active, mix[ch], room.blended)
         for i in range(active):
             d = room.A[i]
             _spread_row(
