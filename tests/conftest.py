@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,6 +25,12 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the full tables are not here: expected the folder ../shared/data")
     return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def _no_sudden_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a command run inside a test not end the tests because a kernel is still at work."""
+    monkeypatch.setattr("adtc.cli.running._exit_now", sys.exit)
 
 
 @pytest.fixture(autouse=True)

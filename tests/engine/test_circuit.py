@@ -275,3 +275,13 @@ def test_limbs_become_whole_numbers(numbers):
     values = np.array(limbs, np.uint64).reshape(-1, 4)
     assert counts_of(values) == numbers
     assert total_of(values) == sum(numbers)
+
+
+def test_levels_without_a_live_path():
+    """Only a single leaf is good: nothing lives below the root."""
+    rng = np.random.default_rng(0)
+    data = adtc.Data.from_arrays(rng.integers(0, 2, (30, 5)), rng.integers(0, 2, 30))
+    space = adtc.Space(max_depth=4)
+    found = adtc.count(data, space, where="error + 40 * size <= 70", engine="fast")
+    assert found.record.details["live_subproblems"] == [1, 0, 0]
+    assert found == adtc.count(data, space, where="error + 40 * size <= 70", engine="spec") == 2

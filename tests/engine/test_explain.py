@@ -9,8 +9,10 @@ import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit, fast
 from adtc.engine.answers import Engine
-from adtc.engine.explain import _bits_of_all_trees, analyze
+from adtc.engine.estimate import bits_of_all_trees
+from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
+from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.record import RunRecord
 from adtc.errors import QueryError, TooLargeError, UnknownMetricError
@@ -97,7 +99,10 @@ def test_atoms_are_told_in_the_words_of_the_question(credit: adtc.Data) -> None:
         ("-69·N[*,1,0] + 31·N[*,1,1] <= 2139", "69·N[*,1,0] - 31·N[*,1,1] <= 2139"),
         (),
     )
-    assert given.filtered == ("f1 >= 0.5 or size <= 4", "bacc != 0.5")
+    assert [(f.atom, f.reason) for f in given.filtered] == [
+        ("f1 >= 0.5 or size <= 4", "its branches bound different sums of counts"),
+        ("bacc != 0.5", "!= is no bound"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -127,13 +132,13 @@ def test_axes_hold_every_value_that_occurs(credit: adtc.Data) -> None:
 @pytest.mark.parametrize("features", [0, 1, 2, 5, 70])
 def test_the_number_width_holds_all_trees(depth: int, features: int, labels: int) -> None:
     exact = circuit.all_trees(depth, features, labels).bit_length()
-    assert exact <= _bits_of_all_trees(depth, features, labels) <= exact + 1
+    assert exact <= bits_of_all_trees(depth, features, labels) <= exact + 1
 
 
 @pytest.mark.parametrize("max_depth", [0, 3, 20, 900])
 def test_any_depth_is_explained(credit: adtc.Data, max_depth: int) -> None:
     given = adtc.explain(credit, adtc.Space(max_depth=max_depth, minsup=0), "acc >= 0.7")
-    assert len(str(given).splitlines()) == 12
+    assert len(str(given).splitlines()) == (13 if given.live is None else 14)
     assert json.loads(json.dumps(given.to_json()))["max_depth"] == max_depth
 
 
@@ -145,13 +150,42 @@ def test_a_run_beside_its_estimate(credit: adtc.Data, engine: Engine) -> None:
     assert (record.cell_scan, record.num_cells) == (counted.cell_scan, counted.num_cells)
     compared = explanation.compared_with(record)
     told = {cost.what: (cost.estimated, cost.actual) for cost in compared.costs}
-    assert told["cell_scan"] == (None, record.cell_scan)
+    assert told["cell_scan"] == (explanation.pairs, record.cell_scan)
     assert told["seconds"][0] == explanation.seconds
     assert ("live subproblems, level 0" in told) == (engine == "fast")
     head, *rows = str(compared).splitlines()
     assert head.split() == ["estimated", "actual"]
     assert len({len(row) for row in (head, *rows)}) == 1
     assert compared.to_json()[-1]["what"] == "seconds"
+
+
+def test_cells_and_memory_are_foreseen(credit: adtc.Data) -> None:
+    explanation, record = analyze(credit, adtc.Space(max_depth=3, relminsup=0.2), None, ["acc"])
+    told = {cost.what: cost for cost in explanation.compared_with(record).costs}
+    for what in ("cells, level 0", "cells, level 1", "num_cells", "memory of tensors, MB"):
+        estimated, actual = told[what].estimated, told[what].actual
+        assert estimated is not None
+        assert 0.3 * actual <= estimated <= 1.2 * actual
+    assert explanation.live == tuple(record.details["live_subproblems"])
+    assert f"cells        about {explanation.cells:,.0f}"[:-2] in str(explanation)
+
+
+def test_a_question_without_good_trees_has_no_cells(credit: adtc.Data) -> None:
+    given = adtc.explain(credit, SPACE, "error <= 1")
+    assert (given.live, given.cells, given.most_cells) == ((0, 0), 0, 0)
+    assert "about 0 for 0 trees, at most 0" in str(given)
+
+
+def test_what_would_be_refused_is_told(credit: adtc.Data) -> None:
+    space = adtc.Space(max_depth=4, relminsup=0.1)
+    metrics = ["size", "acc", "f1", "dp", "eodd_sum"]
+    given = adtc.explain(credit, space, None, metrics, monitor=Monitor(memory_limit=2 * 10**7))
+    assert given.refusal is not None
+    assert given.cells is None
+    assert f"refused      {given.refusal}" in str(given)
+    tiny = adtc.explain(credit, space, monitor=Monitor(memory_limit=1000))
+    assert "the table of subproblems would need" in str(tiny)
+    assert adtc.explain(credit, space).refusal is None
 
 
 def test_a_record_without_levels_is_compared(credit: adtc.Data) -> None:

@@ -159,7 +159,7 @@ def limits(where, **options) -> list[tuple[str, int]]:
         ("acc >= 0.8 and size <= 3", 2),
         ("acc >= 0.8 or size <= 3", 0),  # neither holds for every good tree
         ("not acc < 0.8", 1),
-        ("not (acc < 0.8 or size > 3)", 0),
+        ("not (acc < 0.8 or size > 3)", 2),
         ("0.2 <= acc <= 0.8", 2),
         ("acc = 0.5", 2),
         ("acc != 0.5", 0),

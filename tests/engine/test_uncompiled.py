@@ -24,6 +24,7 @@ PROGRAM = """
         adtc.Space(max_depth=3, minsup=4),
         adtc.Space(max_depth=4, minsup=3),
         adtc.Space(max_depth=5, minsup=2),
+        adtc.Space(max_depth=5),
         adtc.Space(max_depth=4, minsup=6, max_size=5, trivial_splits=False),
         adtc.Space(max_depth=4, minsup=6, labels="majority"),
     ]
@@ -35,7 +36,7 @@ PROGRAM = """
             ]
             assert best[0] == best[1], (space, goal)
     for space, where, inclusion in itertools.product(
-        [spaces[0], *spaces[3:]], (None, "acc >= 0.6 and dp <= 0.2"), (True, False)
+        [spaces[0], *spaces[4:]], (None, "acc >= 0.6 and dp <= 0.2"), (True, False)
     ):
         switches = Switches(inclusion=inclusion)
         answers = [

@@ -149,7 +149,7 @@ def explain(asked: Asked, metrics: tuple[str, ...], run_it: bool) -> Answer:
 
     about = (asked.data(), asked.space(), asked.where, metrics)
     if not run_it:
-        plan = explain(*about, asked.define, engine=asked.engine)
+        plan = asked.answer(explain, *about)
         return Answer(plan.to_json(), [Line(line) for line in str(plan).splitlines()])
     plan, record = asked.answer(analyze, *about)
     compared = plan.compared_with(record)

@@ -3,6 +3,7 @@
 It is part of the answer as long as it is found quickly; a run that takes too long is left out.
 """
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from adtc.cli.asking import Asked
@@ -62,10 +63,14 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
 def _compile() -> None:
     """Ask a tiny table, so that kernels not compiled yet are so before the clock runs."""
     import adtc
+    from adtc.errors import TooLargeError
 
     tiny = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1]], [1, 0, 0])
+    space = adtc.Space(max_depth=2)
     for where in ("acc >= 2", "acc >= 2 and size <= 2"):
-        adtc.optimize(tiny, adtc.Space(max_depth=2), maximize="acc", where=where)
+        adtc.optimize(tiny, space, maximize="acc", where=where)
+    with suppress(TooLargeError):  # what is asked before a large run
+        adtc.model_tensor(tiny, space, ["size", "acc"], monitor=adtc.Monitor(memory_limit=100))
 
 
 def _json(one: "Nearest") -> dict[str, Any]:

@@ -21,6 +21,7 @@ COMPILING = "compiling kernels (once, up to a minute)"
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
 _left: list[threading.Thread] = []
+_exit_now = os._exit
 
 
 def watched(work: Callable[[], T], monitor: "Monitor") -> T:
@@ -64,7 +65,7 @@ def end_process(code: int) -> None:
     if any(thread.is_alive() for thread in _left):
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(code)
+        _exit_now(code)
     sys.exit(code)
 
 

@@ -24,6 +24,7 @@ from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Budget, Plan
+from adtc.engine.refusal import refuse_if_too_large
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
 
@@ -123,6 +124,7 @@ def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Mon
     monitor.check()
     n = len(ground.features.twins)
     outside = outside_pass(ground.lattice, n, ground.inside, np.array(limits, np.int64))
+    refuse_if_too_large(ground, outside, monitor)
     builder = _Builder(
         ground.table,
         ground.lattice,
@@ -241,7 +243,7 @@ class _Builder:
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        length = min(_CHUNK, -(-len(nodes) // _JOBS))
+        length = max(1, min(_CHUNK, -(-len(nodes) // _JOBS)))
         chunks = [nodes[i : i + length] for i in range(0, len(nodes), length)]
 
         def job(chunk: Array) -> tuple[Cells, int, int]:

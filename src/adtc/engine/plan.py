@@ -9,12 +9,11 @@ Counts that no tree can change are taken out first (the paper's model-independen
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from adtc.algebra.affine import Affine, affine, as_term, convex, parts, ratio
+from adtc.algebra.affine import Affine, affine, as_term, parts
 from adtc.algebra.formula import (
     And,
     Arithmetic,
@@ -27,47 +26,29 @@ from adtc.algebra.formula import (
     Term,
     Truth,
 )
-from adtc.algebra.metrics import DEPTH, SIZE, Functional, Primitive, RowGroup
+from adtc.algebra.metrics import DEPTH, SIZE, RowGroup
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
+from adtc.engine.forms import Form, Reader, independent
 from adtc.engine.narrow import without_depth
+from adtc.engine.pushing import bounds_of, parts_of
 from adtc.engine.query import Question
 from adtc.errors import TooLargeError
 
+__all__ = [
+    "Axis",
+    "AxisColumns",
+    "Budget",
+    "Form",
+    "Plan",
+    "Reader",
+    "conjuncts",
+    "make_plan",
+    "terms_of",
+]
+
 Matrix = npt.NDArray[np.int64]
 _KEY_LIMIT = 2**62
-_COST_LIMIT = 2**56
 _KEPT = 2**22  # columns of more cells are unpacked anew each time, to save memory
-_FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """An integer functional of leaf counts: ``per_leaf`` per leaf + ``weights[l, g]`` per row."""
-
-    name: str
-    per_leaf: int
-    weights: tuple[tuple[int, ...], ...]  # [label][row group]
-
-    def vector(self) -> tuple[int, ...]:
-        """Return all coefficients in one row."""
-        return (self.per_leaf, *(w for row in self.weights for w in row))
-
-    def over_groups(self, kept: Sequence[int]) -> "Form":
-        """Return the form on some of the row groups."""
-        return replace(self, weights=tuple(tuple(row[g] for g in kept) for row in self.weights))
-
-    def countable(self, totals: Sequence[int]) -> bool:
-        """Tell whether every cost on these rows surely fits into a word, with room for sums."""
-        largest = max(map(abs, self.vector()))
-        return largest * (sum(totals) + 1) < _COST_LIMIT
-
-    def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
-        """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""
-        columns = list(zip(*self.weights, strict=True))
-        low = sum(n * min(column) for n, column in zip(totals, columns, strict=True))
-        high = sum(n * max(column) for n, column in zip(totals, columns, strict=True))
-        extra = (self.per_leaf, self.per_leaf * leaves)
-        return low + min(extra), high + max(extra)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +209,8 @@ def make_plan(
 
     budgets = [
         Budget(form, limit, source)
-        for atom, source in conjuncts((pushed or question.constraint) if push else Truth(True))
-        for form, limit in reader.bounds(atom)
+        for part, source in conjuncts((pushed or question.constraint) if push else Truth(True))
+        for form, limit in bounds_of(part, reader)
     ]
     if question.space.max_size is not None:
         budgets.append(Budget(reader.primitive(SIZE), question.space.max_size, "max_size"))
@@ -243,7 +224,7 @@ def make_plan(
             budgets = [Budget(form, limit, "objective"), *others]
 
     needed = [b.form for b in budgets if pushed is None or b.source == "max_size"]
-    for term in _terms(question):
+    for term in terms_of(question):
         needed += [reader.form(without_depth(part)[0]) for part in parts(term)]
     units = reader.units()
     axes = _packed(_basis(needed, units, totals, most_leaves), units, totals, most_leaves)
@@ -267,7 +248,7 @@ def _possible_leaves(question: Question) -> int:
     return min(by_depth, question.schema.total // question.minsup) if question.minsup else by_depth
 
 
-def _terms(question: Question) -> Iterable[Term]:
+def terms_of(question: Question) -> Iterable[Term]:
     """Yield every term whose value must be known: requested metrics, and what atoms compare."""
     for _, term in question.metrics:
         yield term
@@ -286,167 +267,9 @@ def _comparisons(formula: Formula) -> Iterable[Comparison]:
                 yield from _comparisons(member)
 
 
-def conjuncts(formula: Formula) -> Iterable[tuple[tuple[Term, str, Term], str]]:
-    """Yield the atoms that every good tree must satisfy, each with its text."""
-    match formula:
-        case And(members):
-            for member in members:
-                yield from conjuncts(member)
-        case Comparison(terms, ops):
-            for left, op, right in zip(terms, ops, terms[1:], strict=False):
-                yield (left, op, right), f"{left} {op} {right}"
-        case Not(Comparison((left, right), (op,))):
-            yield (left, _FLIPPED[op], right), f"{left} {_FLIPPED[op]} {right}"
-
-
-class Reader:
-    """Turns affine forms over primitives into integer functionals of leaf counts."""
-
-    def __init__(
-        self,
-        primitives: dict[str, Primitive],
-        keys: list[RowGroup],
-        labels: int,
-        totals: list[int],
-    ) -> None:
-        self.primitives, self.keys, self.labels, self.totals = primitives, keys, labels, totals
-
-    def form(self, affine: Affine, name: str | None = None) -> Form:
-        """Scale an affine form to whole numbers without common factor; its constant is dropped."""
-        return self.reduced(affine, name)[0]
-
-    def primitive(self, primitive: Primitive) -> Form:
-        """Return a primitive metric as a form of its own."""
-        self.primitives.setdefault(primitive.name, primitive)
-        return self.form(Affine({primitive.name: Fraction(1)}, Fraction()))
-
-    def units(self) -> list[Form]:
-        """List the simplest forms: size, and each count of a group by predicted label."""
-        forms = [self.primitive(SIZE)] if SIZE.name in self.primitives else []
-        for label in range(1, self.labels):
-            for g in range(len(self.keys)):
-                weights = [[0] * len(self.keys) for _ in range(self.labels)]
-                weights[label][g] = 1
-                forms.append(Form(f"unit[{label},{g}]", 0, tuple(map(tuple, weights))))
-        return forms
-
-    def bounds(self, atom: tuple[Term, str, Term]) -> Iterable[tuple[Form, int]]:
-        """Yield forms with their largest value such that the atom implies every bound."""
-        left, op, right = atom
-        if op in ("<=", "<", "="):
-            yield from self._at_most(Arithmetic("-", left, right), strict=op == "<")
-        if op in (">=", ">", "="):
-            yield from self._at_most(Arithmetic("-", right, left), strict=op == ">")
-
-    def _at_most(self, term: Term, *, strict: bool) -> Iterable[tuple[Form, int]]:
-        """Bound a term that must be at most (or below) zero."""
-        over = ratio(term)
-        if over is not None and over[1].coefficients:
-            known = all(name in self.primitives for name in over[1].coefficients)
-            if known and self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
-                yield from self._bound(over[0], strict=strict)
-            return
-        for form in convex(term) or ():
-            yield from self._bound(form, strict=strict)
-
-    def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
-        if any(name not in self.primitives for name in affine.coefficients):
-            return  # the depth does not add up over leaves
-        form, scale, constant = self.reduced(affine)
-        if scale == 0:
-            return
-        limit = -constant / scale  # form · scale + constant ≤ 0
-        largest = math.floor(limit)
-        yield form, largest - 1 if strict and largest == limit else largest
-
-    def never_negative(self, affine: Affine) -> bool:
-        """Tell whether a form cannot be negative, whatever the tree."""
-        form, scale, constant = self.reduced(affine)
-        low, _ = form.range(self.totals, 1)
-        return scale * low + constant >= 0 and form.per_leaf >= 0
-
-    def range(self, affine: Affine) -> tuple[Fraction, Fraction]:
-        """Bound a form over all labellings of all rows, whatever the tree."""
-        form, scale, constant = self.reduced(affine)
-        ends = [scale * end + constant for end in form.range(self.totals, sum(self.totals))]
-        return min(ends), max(ends)
-
-    def _coefficients(self, affine: Affine) -> tuple[Fraction, list[list[Fraction]]]:
-        per_leaf = Fraction()
-        weights = [[Fraction()] * len(self.keys) for _ in range(self.labels)]
-        for name, c in affine.coefficients.items():
-            functional = self._functional(name)
-            per_leaf += c * functional.per_leaf
-            for label in range(self.labels):
-                for g, key in enumerate(self.keys):
-                    weights[label][g] += c * functional.weight(label, key)
-        return per_leaf, weights
-
-    def _functional(self, name: str) -> Functional:
-        functional = self.primitives[name].functional
-        assert functional is not None  # `supported` has checked it
-        return functional
-
-    def reduced(self, affine: Affine, name: str | None = None) -> tuple[Form, Fraction, Fraction]:
-        """Return (form, scale, constant) with the affine form = scale · form + constant.
-
-        What label 0 would contribute is the same for every tree and goes into the constant.
-        """
-        per_leaf, weights = self._coefficients(affine)
-        constant = affine.constant
-        for g, total in enumerate(self.totals):
-            constant += weights[0][g] * total
-        shifted = [[w - weights[0][g] for g, w in enumerate(row)] for row in weights]
-        entries = [per_leaf, *(w for row in shifted for w in row)]
-        denominator = math.lcm(*(w.denominator for w in entries))
-        divisor = math.gcd(*(int(w * denominator) for w in entries))
-        if divisor == 0:
-            zero = tuple(tuple(0 for _ in row) for row in shifted)
-            return Form(name or str(affine.constant), 0, zero), Fraction(), constant
-        scale = Fraction(divisor, denominator)
-        whole = tuple(tuple(int(w / scale) for w in row) for row in shifted)
-        return Form(name or _name(affine), int(per_leaf / scale), whole), scale, constant
-
-    def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
-        """Write an affine form as an exact combination of the basis, plus a constant."""
-        form, scale, constant = self.reduced(affine)
-        solution = _solve([b.vector() for b in basis], form.vector())
-        assert solution is not None, f"{form.name} is not determined by the axes"
-        return tuple(c * scale for c in solution), constant
-
-
-def _name(affine: Affine) -> str:
-    return " + ".join(
-        name if c == 1 else f"{c}·{name}" for name, c in sorted(affine.coefficients.items())
-    ).replace("+ -", "− ")
-
-
-def _solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fraction, ...] | None:
-    """Solve Σ x_i · basis_i = target exactly by elimination; None if there is no solution."""
-    columns = len(basis)
-    rows = [
-        [Fraction(vector[r]) for vector in basis] + [Fraction(target[r])]
-        for r in range(len(target))
-    ]
-    pivots: list[int] = []
-    for column in range(columns):
-        at = len(pivots)
-        pivot = next((r for r in range(at, len(rows)) if rows[r][column]), None)
-        if pivot is None:
-            continue
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        rows[at] = [x / rows[at][column] for x in rows[at]]
-        for r in range(len(rows)):
-            if r != at and rows[r][column]:
-                factor = rows[r][column]
-                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
-        pivots.append(column)
-    if any(row[-1] for row in rows[len(pivots) :]):
-        return None
-    solution = [Fraction()] * columns
-    for at, column in enumerate(pivots):
-        solution[column] = rows[at][-1]
-    return tuple(solution)
+def conjuncts(formula: Formula) -> Iterable[tuple[Formula, str]]:
+    """Yield the parts that every good tree must satisfy, each with its text."""
+    return ((part, str(part)) for part in parts_of(formula))
 
 
 def _tightest(budgets: list[Budget], totals: Sequence[int], leaves: int) -> list[Budget]:
@@ -472,13 +295,13 @@ def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves:
 
     spanning: list[Form] = []
     for form in sorted(needed, key=width):
-        if any(form.vector()) and _solve([b.vector() for b in spanning], form.vector()) is None:
+        if any(form.vector()) and independent([b.vector() for b in spanning], form.vector()):
             spanning.append(form)
     space = [form.vector() for form in spanning]
-    inside = [unit for unit in units if _solve(space, unit.vector()) is not None]
+    inside = [unit for unit in units if not independent(space, unit.vector())]
     basis: list[Form] = []
     for form in sorted([*spanning, *inside], key=width):
-        if _solve([b.vector() for b in basis], form.vector()) is None:
+        if independent([b.vector() for b in basis], form.vector()):
             basis.append(form)
     return basis
 

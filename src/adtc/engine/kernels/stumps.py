@@ -20,6 +20,7 @@ from adtc.engine.kernels.cells import (
     new_table,
     within,
 )
+from adtc.engine.kernels.closed import LANES, least_binary
 from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
 from adtc.engine.kernels.jit import kernel
 from adtc.engine.kernels.leaves import drop_trivial, measure_leaf, new_leaf, put_leaf
@@ -35,6 +36,8 @@ class Work(NamedTuple):
     labels: Any
     cost: Any
     wide: Any
+    hopeful: Any  # [slot]: a split on its feature may fit the budgets
+    bounds: Any  # [6, slot]: room to find that out
 
 
 @kernel
@@ -55,6 +58,8 @@ def new_work(table, leaves, limbs):
         np.zeros(labels, np.int64),
         np.zeros(functionals, np.int64),
         np.zeros(limbs, np.uint64),
+        np.ones(n, np.bool_),
+        np.zeros((6, n + LANES), np.int64),
     )
 
 
@@ -82,8 +87,11 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     least0 = np.empty(functionals, np.int64)
     left = np.empty(functionals, np.int64)
     zero = np.int64(0)
+    find_hopeful(C, totals, used, rest, leaves, b, work)
     for a in range(active):
         i = work.active[a]
+        if not work.hopeful[i]:
+            continue
         factor = np.uint64(multiplicity[U[i]])
         for g in range(len(totals)):
             counts1[g] = C[g, i, i]
@@ -97,8 +105,12 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
             least0,
         )  # fmt: skip
         # costs may be negative, so each side is limited by what the other one costs at least
+        fits = True
         for d in range(functionals):
             left[d] = b[d] - least0[d]
+            fits = fits and least1[d] <= left[d]
+        if not fits:
+            continue  # not even the cheapest two together
         side1 = affordable_cells(work.side1, n1, left, work.merged)
         for d in range(functionals):
             left[d] = b[d] - least1[d]
@@ -136,6 +148,31 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
     else:
         pool, fill = append_sorted(h, size, pool, fill)
     return pool, fill, scanned
+
+
+@kernel
+def find_hopeful(C, totals, used, rest, leaves, b, work):
+    """Mark the slots where the cheapest trees on both sides together fit each budget.
+
+    For two labels of free choice, where vector code tells it; otherwise all are marked.
+    """
+    work.hopeful[:used] = True
+    if rest < 2 or leaves.key_weights.shape[0] != 2 or leaves.majority:
+        return
+    support = np.int64(0)
+    for g in range(len(totals)):
+        support += totals[g]
+    room = work.bounds
+    for d in range(len(b)):
+        # label 0 costs nothing in a budget's form
+        least_binary(
+            C, totals, used, support, rest, leaves.cost_weights[d, 1], leaves.cost_constants[d],
+            np.int64(leaves.minsup), np.int64(2**60), room[0], room[1], room[2], room[3], room[4],
+            room[5],
+        )  # fmt: skip
+        for i in range(used):
+            if room[4, i] + room[5, i] > b[d]:
+                work.hopeful[i] = False
 
 
 @kernel

@@ -1,0 +1,403 @@
+"""How large the tensors of a circuit will be, told before any of them is made.
+
+Two answers, both from the bounds passes alone. `ceiling` bounds trees and cells of every level
+from above; where that fits, nothing more is asked. Otherwise trees are drawn (see
+`kernels.drawing`): how often two of them fall into one cell says how many cells there are at
+least. A lower bound is enough to refuse a question, and refusing one wrongly would be worse than
+refusing it late: the limit inside the run stays.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc.engine.bounds import Outside
+from adtc.engine.forms import independent
+from adtc.engine.kernels import ceiling as bounding
+from adtc.engine.kernels import drawing
+from adtc.engine.lattice import path_counts
+from adtc.engine.plan import Plan
+
+if TYPE_CHECKING:
+    from adtc.engine.circuit import Ground
+
+Array = npt.NDArray[Any]
+_SIZES = 16  # more leaves than that are not told apart
+_TABLE = 3  # a hash table is at most half full, and its cells are copied once in the end
+_SURE = 4.6  # no event seen: with 99 % probability fewer than that were to be expected
+_WORD = 64
+_ATTEMPTS, _MOST_ATTEMPTS = 8_000, 128_000
+_FEW, _MANY = 30, 1_000  # drawn trees: too few for an estimate, and enough for one
+_MOST_SPLITS = 2**25
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Upper bounds of the levels of a circuit, root first, and what trees are drawn from."""
+
+    ground: "Ground"
+    outside: Outside
+    ways: bounding.Ways
+    bounds: bounding.Bounds
+    trees: tuple[float, ...]
+    cells: tuple[float, ...]
+
+    @property
+    def memory(self) -> float:
+        """Return a number of bytes that tensors will not exceed."""
+        return self.bytes(self.cells)
+
+    def bytes(self, cells: Sequence[float]) -> float:
+        """Return how many bytes so many cells of each level need."""
+        bits = math.frexp(self.trees[0])[1] if math.isfinite(self.trees[0]) else _WORD
+        return bytes_of(self.ground.plan, bits, cells)
+
+    def numbers(self, level: int) -> Array:
+        """Return the live paths of a level by their numbers within it."""
+        first = int(self.ground.lattice.base[level])
+        size = path_counts(self.ground.lattice, len(self.ground.features.twins))[level]
+        return np.flatnonzero(self.outside.live[first : first + size])
+
+    def by_path(self, level: int) -> Array:
+        """Return the upper bound of the trees below each live path of a level."""
+        return np.asarray(self.by_size(level).sum(axis=1))
+
+    def by_size(self, level: int) -> Array:
+        """Return upper bounds of the trees below each live path of a level: ``[path, size]``."""
+        numbers, lattice = self.numbers(level), self.ground.lattice
+        if level < lattice.levels:
+            return np.asarray(self.bounds.trees[int(lattice.base[level]) + numbers])
+        found = np.zeros((len(numbers), bounding.CLOSED))
+        bounding.last_terms(numbers, self.ways, self.bounds, found)
+        return found
+
+
+def bytes_of(plan: Plan, bits: int, cells: Sequence[float]) -> float:
+    """Return how many bytes so many cells of each level need; counts have so many bits."""
+    limbs = max(1, -(-bits // _WORD))
+    root, below = 8 + 8 * limbs, 8 + 8 * limbs + 8 * len(plan.budgets)
+    return _TABLE * root * cells[0] + 2 * below * sum(cells[1:])
+
+
+def bits_of_all_trees(depth: int, features: int, labels: int) -> int:
+    """Bound the width of any count by that of all trees: c(Δ, n) = |L| + n · c(Δ − 1, n − 1)².
+
+    In logarithms, since the number itself doubles its length with every level.
+    """
+    logarithm = math.log2(labels)
+    for n in range(features - min(depth, features) + 1, features + 1):
+        squared = math.log2(n) + 2 * logarithm
+        logarithm = squared + math.log2(1 + labels * 2.0**-squared)
+        if not math.isfinite(logarithm):
+            break
+    return math.floor(logarithm * (1 + 1e-12) + 1e-9) + 1
+
+
+def box(plan: Plan, least: Sequence[int], limits: Sequence[int]) -> float:
+    """Bound the cells of the root by the values that axes and budgets leave.
+
+    Any forms that determine the axes and are independent bound the cells by the product of their
+    numbers of values; taking the narrowest ones first gives the smallest product.
+    """
+    low = {b.form.vector(): v for b, v in zip(plan.budgets, least, strict=True)}
+    high = {b.form.vector(): v for b, v in zip(plan.budgets, limits, strict=True)}
+    ranges = [(axis.form.vector(), axis.radix) for axis in plan.axes]
+    for vector, limit in high.items():
+        opposite = high.get(tuple(-c for c in vector))
+        bottom = low[vector] if opposite is None else max(low[vector], -opposite)
+        ranges.append((vector, max(0, limit - bottom + 1)))
+    chosen: list[tuple[int, ...]] = []
+    axes = [axis.form.vector() for axis in plan.axes]
+    product = 1.0
+    for vector, values in sorted(ranges, key=lambda pair: pair[1]):
+        within = not independent(axes, vector)  # a budget may know more than the axes do
+        if within and independent(chosen, vector):
+            chosen.append(vector)
+            product *= values
+    return product
+
+
+def ceiling(
+    ground: "Ground",
+    outside: Outside,
+    *,
+    fine: bool = False,
+    drawable: bool = False,
+    sizes: int | None = None,
+    enough: float = 0.0,
+) -> Ceiling:
+    """Bound the trees and cells of all levels from above.
+
+    Parameters
+    ----------
+    fine
+        Look at every feature of every path, which makes bounds tighter; trees can be drawn then.
+    drawable
+        Let trees be drawn freely, without fine bounds.
+    sizes
+        Tell trees apart up to that many leaves and leave larger ones out; None does so if the
+        plan limits the size.
+    enough
+        A number of cells of the root that needs no tighter bound.
+    """
+    plan, lattice, n = ground.plan, ground.lattice, len(ground.features.twins)
+    if sizes is None and plan.question.space.max_size is not None:
+        sizes = plan.most_leaves if plan.most_leaves <= _SIZES else None
+    inside = ground.inside
+    ways = bounding.Ways(
+        lattice, ground.leaves, ground.features.multiplicity, inside.counts,
+        inside.counts.sum(axis=1, dtype=np.int64), _largest(plan, outside), outside.live,
+        inside.least, outside.budgets,
+    )  # fmt: skip
+    paths, drawn = path_counts(lattice, n), fine or drawable
+    above = sum(paths[:-1])
+    bounds = bounding.Bounds(
+        trees=np.zeros((above, 1 if sizes is None else sizes + 1)),
+        splitting=np.zeros(above),
+        active=np.zeros((paths[-1], 3)),
+        candidates=np.zeros((paths[-1] if drawn else 0, 3, -(-n // _WORD)), np.uint64),
+        looked=np.zeros(paths[-1] if drawn else 0, bool),
+        splits=np.zeros((above if drawn else 0, 1 if sizes is None else sizes + 1, n)),
+        leaf=0 if sizes is None else 1,
+    )
+    groups, labels = len(plan.groups), plan.question.schema.labels
+    spans = bounding.Spans(
+        np.array([a.form.weights for a in plan.axes], np.int64).reshape(-1, labels, groups),
+        np.array([a.form.per_leaf for a in plan.axes], np.int64),
+    )
+    last = lattice.levels
+    if last and not fine:
+        bounding.count_splitting(last - 1, n, math.comb(n, last - 1), ways, bounds.splitting)
+    bounding.bound_splits(n, math.comb(n, last), ways, bounds, fine)
+    unfinished = Ceiling(ground, outside, ways, bounds, (), ())
+    found = [bounding.sum_last(unfinished.numbers(last), ways, spans, bounds)]
+    for level in range(last - 1, -1, -1):
+        numbers = unfinished.numbers(level)
+        found.append(bounding.bound_above(level, n, numbers, ways, spans, bounds))
+    trees, cells = zip(*reversed(found), strict=True)
+    root = cells[0]
+    if root > enough:
+        root = min(root, box(plan, inside.root, [int(b) for b in outside.budgets[0]]))
+    return replace(unfinished, trees=trees, cells=(root, *cells[1:]))
+
+
+def _largest(plan: Plan, outside: Outside) -> Array:
+    """Return how many leaves the budgets leave for each path."""
+    for d, budget in enumerate(plan.budgets):
+        if budget.form.per_leaf > 0 and not any(map(any, budget.form.weights)):
+            return np.asarray(outside.budgets[:, d] // budget.form.per_leaf)
+    return np.full(len(outside.budgets), 2**40)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Trees drawn from the paths of one level, by path and key.
+
+    Parameters
+    ----------
+    tried
+        Attempts; those that gave a tree within the budgets are ``keys``, with its path each.
+    most_trees, most_cells
+        The upper bounds of the level.
+    """
+
+    keys: Array
+    owners: Array
+    trivial: Array
+    tried: int
+    most_trees: float
+    most_cells: float
+
+    @cached_property
+    def frequencies(self) -> tuple[Array, Array]:
+        """Count how many trees fell into each cell: of all, and of those without trivial splits.
+
+        Trivial splits make many trees out of one, and so hide how many cells there are.
+        """
+        plain = ~self.trivial
+        return (
+            _frequencies(self.keys, self.owners),
+            _frequencies(self.keys[plain], self.owners[plain]),
+        )
+
+    def joined(self, other: "Sample") -> "Sample":
+        """Put two samples together."""
+        return replace(
+            self,
+            keys=np.concatenate([self.keys, other.keys]),
+            owners=np.concatenate([self.owners, other.owners]),
+            trivial=np.concatenate([self.trivial, other.trivial]),
+            tried=self.tried + other.tried,
+        )
+
+    @property
+    def trees(self) -> float:
+        """Estimate the number of trees."""
+        return self.most_trees * len(self.keys) / max(1, self.tried)
+
+    @property
+    def most(self) -> float:
+        """Bound the number of cells from above, with 99 % probability."""
+        found = len(self.keys)
+        share = (found + 3 * math.sqrt(found) + _SURE) / max(1, self.tried)
+        return min(self.most_cells, self.most_trees * min(1.0, share))
+
+    @property
+    def cells(self) -> float:
+        """Estimate the number of cells (Chao's estimator, too low rather than too high)."""
+        found = max(map(estimated_distinct, self.frequencies))
+        return min(found, max(self.trees, 1.0), self.most_cells)
+
+    @property
+    def at_least(self) -> float:
+        """Bound the number of cells from below, with about 99 % probability.
+
+        Of two drawn trees, the chance that they meet in a cell is 1/D if all of the D cells hold
+        equally many trees, and larger otherwise.
+        """
+        return min(max(map(_at_least, self.frequencies)), self.most_cells)
+
+
+def _frequencies(keys: Array, owners: Array) -> Array:
+    order = np.lexsort((keys, owners))
+    keys, owners = keys[order], owners[order]
+    new = np.ones(len(keys), bool)
+    new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    return np.diff(np.append(np.flatnonzero(new), len(keys)))
+
+
+def _at_least(frequencies: Array) -> float:
+    drawn = float(frequencies.sum())
+    met = float((frequencies * (frequencies - 1)).sum()) / 2
+    likely = met + 3 * math.sqrt(met) + _SURE
+    return max(float(len(frequencies)), drawn * (drawn - 1) / 2 / likely)
+
+
+def estimated_distinct(frequencies: Array) -> float:
+    """Estimate how many kinds there are from how often those seen were seen (Chao 1984)."""
+    once, twice = int((frequencies == 1).sum()), int((frequencies == 2).sum())  # noqa: PLR2004
+    return len(frequencies) + once * (once - 1) / (2 * (twice + 1))
+
+
+def draw(
+    found: Ceiling,
+    level: int,
+    attempts: int,
+    *,
+    seed: int = 0,
+    free: bool = False,
+    most_leaves: int | None = None,
+) -> Sample:
+    """Draw trees from the paths of a level, all with the same probability; bounds must be fine.
+
+    Free draws throw few trees away, but not all trees are equally likely: the number of cells is
+    bounded from below as well, that of trees is not known then. Bounds need not be fine.
+    """
+    keys, owners = np.zeros(attempts, np.int64), np.zeros(attempts, np.int64)
+    trivial = np.zeros(attempts, bool)
+    numbers, weights = found.numbers(level), found.by_path(level)
+    kept, tried = 0, 0
+    if len(numbers) and math.isfinite(float(weights.sum())):
+        table = found.ground.table
+        most = found.bounds.trees.shape[1] if most_leaves is None else most_leaves
+        kept, tried = drawing.draw(
+            np.random.default_rng(seed), attempts, level, numbers, np.cumsum(weights), most,
+            len(found.ground.features.twins), table, all_rows(table), found.ways, found.bounds,
+            free, keys, owners, trivial,
+        )  # fmt: skip
+    return Sample(
+        keys[:kept],
+        owners[:kept],
+        trivial[:kept],
+        tried,
+        found.trees[level],
+        found.cells[level],
+    )
+
+
+def all_rows(table: Any) -> Array:
+    """Mark the bits that stand for rows."""
+    full = np.zeros(table.words.shape[1], np.uint64)
+    for p, rows in enumerate(table.rows.tolist()):
+        start = int(table.offsets[p])
+        full[start : start + rows // _WORD] = ~np.uint64(0)
+        if rows % _WORD:
+            full[start + rows // _WORD] = np.uint64((1 << rows % _WORD) - 1)
+    return full
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run is expected to need.
+
+    Parameters
+    ----------
+    trees, cells
+        In the tensors of each level, root first; cells too few rather than too many. None if
+        budgets leave so few of the trees that hardly one was drawn.
+    most_cells
+        Of the root: a bound that holds with 99 % probability.
+    pairs
+        Cell pairs that products look at.
+    memory
+        Bytes of all tensors.
+    """
+
+    trees: tuple[float, ...] | None
+    cells: tuple[float, ...] | None
+    most_cells: float
+    pairs: float | None
+    memory: float | None
+
+
+def estimate(ground: "Ground", outside: Outside) -> Estimate | None:
+    """Estimate the tensors' sizes by drawing trees from every level.
+
+    None if there are too many paths to draw from.
+    """
+    if not outside.live[0]:
+        none = (0.0,) * (ground.lattice.levels + 1)
+        return Estimate(none, none, 0.0, 0.0, 0.0)
+    if not can_draw(ground, None):
+        return None
+    top = ceiling(ground, outside, fine=True)
+    samples = [_enough(top, level) for level in range(len(top.cells))]
+    if min(len(sample.keys) for sample in samples) < _FEW:
+        return Estimate(None, None, samples[0].most, None, None)
+    freely = [draw(top, level, _ATTEMPTS, free=True) for level in range(len(samples))]
+    trees = [sample.trees for sample in samples]
+    # both are too low rather than too high; free draws meet fewer trees of the same cell
+    cells = [
+        max(sample.cells, min(free.cells, sample.trees))
+        for sample, free in zip(samples, freely, strict=True)
+    ]
+    pairs, memory = _pairs(trees, cells), top.bytes(cells)
+    return Estimate(tuple(trees), tuple(cells), samples[0].most, pairs, memory)
+
+
+def _enough(top: Ceiling, level: int) -> Sample:
+    """Draw until there are many trees, or clearly too few."""
+    sample = draw(top, level, _ATTEMPTS)
+    while len(sample.keys) < _MANY and 0 < sample.tried < _MOST_ATTEMPTS:
+        sample = sample.joined(draw(top, level, sample.tried, seed=sample.tried))
+    return sample
+
+
+def can_draw(ground: "Ground", sizes: int | None) -> bool:
+    """Tell whether there is room to note how trees are drawn below every path."""
+    above, n = int(ground.lattice.base[-1]), len(ground.features.twins)
+    return above * n * ((sizes or ground.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS
+
+
+def _pairs(trees: Sequence[float], cells: Sequence[float]) -> float:
+    """Estimate the products: trees, with those counted once that share a cell on either side."""
+    total = trees[-1]
+    for level in range(len(trees) - 1):
+        shared = cells[level + 1] / max(trees[level + 1], 1.0)
+        total += trees[level] * min(1.0, shared) ** 2
+    return total

@@ -1,0 +1,201 @@
+"""Affine forms as integer functionals of leaf counts, and the bounds that atoms imply on them.
+
+Counts that no tree can change go into constants (the paper's model-independent metrics), and forms
+are scaled to whole numbers without common factor, so that equal forms look alike.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from adtc.algebra.affine import Affine, convex, ratio
+from adtc.algebra.formula import Arithmetic, Term
+from adtc.algebra.metrics import SIZE, Functional, Primitive, RowGroup
+
+_COST_LIMIT = 2**56
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """An integer functional of leaf counts: ``per_leaf`` per leaf + ``weights[l, g]`` per row."""
+
+    name: str
+    per_leaf: int
+    weights: tuple[tuple[int, ...], ...]  # [label][row group]
+
+    def vector(self) -> tuple[int, ...]:
+        """Return all coefficients in one row."""
+        return (self.per_leaf, *(w for row in self.weights for w in row))
+
+    def over_groups(self, kept: Sequence[int]) -> "Form":
+        """Return the form on some of the row groups."""
+        return replace(self, weights=tuple(tuple(row[g] for g in kept) for row in self.weights))
+
+    def countable(self, totals: Sequence[int]) -> bool:
+        """Tell whether every cost on these rows surely fits into a word, with room for sums."""
+        largest = max(map(abs, self.vector()))
+        return largest * (sum(totals) + 1) < _COST_LIMIT
+
+    def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
+        """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""
+        columns = list(zip(*self.weights, strict=True))
+        low = sum(n * min(column) for n, column in zip(totals, columns, strict=True))
+        high = sum(n * max(column) for n, column in zip(totals, columns, strict=True))
+        extra = (self.per_leaf, self.per_leaf * leaves)
+        return low + min(extra), high + max(extra)
+
+
+class Reader:
+    """Turns affine forms over primitives into integer functionals of leaf counts."""
+
+    def __init__(
+        self,
+        primitives: dict[str, Primitive],
+        keys: list[RowGroup],
+        labels: int,
+        totals: list[int],
+    ) -> None:
+        self.primitives, self.keys, self.labels, self.totals = primitives, keys, labels, totals
+
+    def form(self, affine: Affine, name: str | None = None) -> Form:
+        """Scale an affine form to whole numbers without common factor; its constant is dropped."""
+        return self.reduced(affine, name)[0]
+
+    def primitive(self, primitive: Primitive) -> Form:
+        """Return a primitive metric as a form of its own."""
+        self.primitives.setdefault(primitive.name, primitive)
+        return self.form(Affine({primitive.name: Fraction(1)}, Fraction()))
+
+    def units(self) -> list[Form]:
+        """List the simplest forms: size, and each count of a group by predicted label."""
+        forms = [self.primitive(SIZE)] if SIZE.name in self.primitives else []
+        for label in range(1, self.labels):
+            for g in range(len(self.keys)):
+                weights = [[0] * len(self.keys) for _ in range(self.labels)]
+                weights[label][g] = 1
+                forms.append(Form(f"unit[{label},{g}]", 0, tuple(map(tuple, weights))))
+        return forms
+
+    def bounds(self, atom: tuple[Term, str, Term]) -> Iterable[tuple[Form, int]]:
+        """Yield forms with their largest value such that the atom implies every bound."""
+        left, op, right = atom
+        if op in ("<=", "<", "="):
+            yield from self._at_most(Arithmetic("-", left, right), strict=op == "<")
+        if op in (">=", ">", "="):
+            yield from self._at_most(Arithmetic("-", right, left), strict=op == ">")
+
+    def _at_most(self, term: Term, *, strict: bool) -> Iterable[tuple[Form, int]]:
+        """Bound a term that must be at most (or below) zero."""
+        over = ratio(term)
+        if over is not None and over[1].coefficients:
+            known = all(name in self.primitives for name in over[1].coefficients)
+            if known and self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
+                yield from self._bound(over[0], strict=strict)
+            return
+        for form in convex(term) or ():
+            yield from self._bound(form, strict=strict)
+
+    def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
+        if any(name not in self.primitives for name in affine.coefficients):
+            return  # the depth does not add up over leaves
+        form, scale, constant = self.reduced(affine)
+        if scale == 0:
+            return
+        limit = -constant / scale  # form · scale + constant ≤ 0
+        largest = math.floor(limit)
+        yield form, largest - 1 if strict and largest == limit else largest
+
+    def never_negative(self, affine: Affine) -> bool:
+        """Tell whether a form cannot be negative, whatever the tree."""
+        form, scale, constant = self.reduced(affine)
+        low, _ = form.range(self.totals, 1)
+        return scale * low + constant >= 0 and form.per_leaf >= 0
+
+    def range(self, affine: Affine) -> tuple[Fraction, Fraction]:
+        """Bound a form over all labellings of all rows, whatever the tree."""
+        form, scale, constant = self.reduced(affine)
+        ends = [scale * end + constant for end in form.range(self.totals, sum(self.totals))]
+        return min(ends), max(ends)
+
+    def _coefficients(self, affine: Affine) -> tuple[Fraction, list[list[Fraction]]]:
+        per_leaf = Fraction()
+        weights = [[Fraction()] * len(self.keys) for _ in range(self.labels)]
+        for name, c in affine.coefficients.items():
+            functional = self._functional(name)
+            per_leaf += c * functional.per_leaf
+            for label in range(self.labels):
+                for g, key in enumerate(self.keys):
+                    weights[label][g] += c * functional.weight(label, key)
+        return per_leaf, weights
+
+    def _functional(self, name: str) -> Functional:
+        functional = self.primitives[name].functional
+        assert functional is not None  # `supported` has checked it
+        return functional
+
+    def reduced(self, affine: Affine, name: str | None = None) -> tuple[Form, Fraction, Fraction]:
+        """Return (form, scale, constant) with the affine form = scale · form + constant.
+
+        What label 0 would contribute is the same for every tree and goes into the constant.
+        """
+        per_leaf, weights = self._coefficients(affine)
+        constant = affine.constant
+        for g, total in enumerate(self.totals):
+            constant += weights[0][g] * total
+        shifted = [[w - weights[0][g] for g, w in enumerate(row)] for row in weights]
+        entries = [per_leaf, *(w for row in shifted for w in row)]
+        denominator = math.lcm(*(w.denominator for w in entries))
+        divisor = math.gcd(*(int(w * denominator) for w in entries))
+        if divisor == 0:
+            zero = tuple(tuple(0 for _ in row) for row in shifted)
+            return Form(name or str(affine.constant), 0, zero), Fraction(), constant
+        scale = Fraction(divisor, denominator)
+        whole = tuple(tuple(int(w / scale) for w in row) for row in shifted)
+        return Form(name or _name(affine), int(per_leaf / scale), whole), scale, constant
+
+    def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
+        """Write an affine form as an exact combination of the basis, plus a constant."""
+        form, scale, constant = self.reduced(affine)
+        solution = solve([b.vector() for b in basis], form.vector())
+        assert solution is not None, f"{form.name} is not determined by the axes"
+        return tuple(c * scale for c in solution), constant
+
+
+def _name(affine: Affine) -> str:
+    return " + ".join(
+        name if c == 1 else f"{c}·{name}" for name, c in sorted(affine.coefficients.items())
+    ).replace("+ -", "− ")
+
+
+def solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fraction, ...] | None:
+    """Solve Σ x_i · basis_i = target exactly by elimination; None if there is no solution."""
+    columns = len(basis)
+    rows = [
+        [Fraction(vector[r]) for vector in basis] + [Fraction(target[r])]
+        for r in range(len(target))
+    ]
+    pivots: list[int] = []
+    for column in range(columns):
+        at = len(pivots)
+        pivot = next((r for r in range(at, len(rows)) if rows[r][column]), None)
+        if pivot is None:
+            continue
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        rows[at] = [x / rows[at][column] for x in rows[at]]
+        for r in range(len(rows)):
+            if r != at and rows[r][column]:
+                factor = rows[r][column]
+                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
+        pivots.append(column)
+    if any(row[-1] for row in rows[len(pivots) :]):
+        return None
+    solution = [Fraction()] * columns
+    for at, column in enumerate(pivots):
+        solution[column] = rows[at][-1]
+    return tuple(solution)
+
+
+def independent(basis: Sequence[Sequence[int]], vector: Sequence[int]) -> bool:
+    """Tell whether a vector is no combination of a basis."""
+    return solve(basis, vector) is None

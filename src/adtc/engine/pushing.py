@@ -1,0 +1,96 @@
+"""What a constraint says about single affine forms: which of its parts become budgets, and why not.
+
+A formula is first written with negations at its atoms only (undefined stays undefined under all
+steps). Then it is a conjunction of parts: an atom bounds the forms it compares; of an `or`, what
+all branches bound holds with the loosest of their limits. Everything else is left to the final
+filter.
+"""
+
+from collections.abc import Iterator
+
+from adtc.algebra.formula import And, Comparison, Formula, Not, Or, Truth, all_of, any_of
+from adtc.engine.forms import Form, Reader
+
+_FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
+Bounds = list[tuple[Form, int]]
+
+
+def parts_of(formula: Formula) -> Iterator[Formula]:
+    """Yield what every good tree must satisfy: atoms of one relation, and disjunctions.
+
+    Examples
+    --------
+    >>> from adtc.algebra.formula import parse
+    >>> [str(part) for part in parts_of(parse("not (error > 5 or 2 <= size <= 4)"))]
+    ['error <= 5', '2 > size or size > 4']
+    """
+    match normal(formula):
+        case And(members):
+            for member in members:
+                yield from parts_of(member)
+        case Truth(True):
+            return
+        case part:
+            yield part
+
+
+def normal(formula: Formula, *, negated: bool = False) -> Formula:
+    """Write a formula with negations pushed into its atoms, each of one relation."""
+    match formula:
+        case Not(part):
+            return normal(part, negated=not negated)
+        case Truth(value):
+            return Truth(value != negated)
+        case And(members) | Or(members):
+            join = any_of if isinstance(formula, And) == negated else all_of
+            return join(*(normal(member, negated=negated) for member in members))
+        case Comparison(terms, ops):
+            links = zip(terms, ops, terms[1:], strict=False)
+            atoms = [
+                Comparison((left, right), (_FLIPPED[op] if negated else op,))
+                for left, op, right in links
+            ]
+            return any_of(*atoms) if negated else all_of(*atoms)
+    raise TypeError(f"not a formula: {formula!r}")
+
+
+def bounds_of(part: Formula, reader: Reader) -> Bounds:
+    """List forms with their largest value on the trees that satisfy a part of a formula."""
+    match part:
+        case Comparison((left, right), (op,)):
+            return list(reader.bounds((left, op, right)))
+        case And(members):
+            return [bound for member in members for bound in bounds_of(member, reader)]
+        case Or(members):
+            branches = [_tightest(bounds_of(m, reader)) for m in members if m != Truth(False)]
+            common = set.intersection(*(set(branch) for branch in branches)) if branches else set()
+            first = branches[0] if branches else {}
+            return [
+                (form, max(branch[vector][1] for branch in branches))
+                for vector, (form, _) in first.items()
+                if vector in common
+            ]
+    return []
+
+
+def reason_not_pushed(part: Formula, reader: Reader) -> str:
+    """Say why a part of a formula gives no budget."""
+    match part:
+        case Comparison(_, ("!=",)):
+            return "!= is no bound"
+        case Or(members):
+            if all(bounds_of(member, reader) for member in members):
+                return "its branches bound different sums of counts"
+            return "one of its branches bounds no sum of counts"
+        case Truth():
+            return "it holds for no tree"
+    return "it bounds no sum of counts"
+
+
+def _tightest(bounds: Bounds) -> dict[tuple[int, ...], tuple[Form, int]]:
+    best: dict[tuple[int, ...], tuple[Form, int]] = {}
+    for form, limit in bounds:
+        vector = form.vector()
+        if vector not in best or limit < best[vector][1]:
+            best[vector] = (form, limit)
+    return best
