@@ -1,7 +1,7 @@
 """Run one tool on one case in this process, and write seconds, memory and answer as JSON.
 
 Started by ``peers.py`` with the interpreter of the environment that holds the tool:
-``peer_run.py CASE.json TABLE.npz OUT.json``. The tool is imported and asked a small question
+``peer_run.py CASE.json TABLE.npz OUT.json``. The tool is imported and asked about few features
 before the clock starts; the clock runs from NumPy arrays to the answer.
 """
 
@@ -186,8 +186,8 @@ def main(case_file: str, table_file: str, out: str) -> None:
     tool = TOOLS[case["tool"]]
     table = np.load(table_file)
     X, y, z = (np.ascontiguousarray(table[name]) for name in "Xyz")
-    few = np.linspace(0, len(y) - 1, min(300, len(y))).astype(int)
-    tool(case | {"minsup": 1}, X[few][:, :6], y[few], z[few])
+    few = np.linspace(0, X.shape[1] - 1, min(8, X.shape[1])).astype(int)
+    tool(case, np.ascontiguousarray(X[:, few]), y, z)
     peak = memory.Peak()
     start = time.perf_counter()
     answer = tool(case, X, y, z)
