@@ -29,8 +29,12 @@ def shared_data() -> Path:
 
 @pytest.fixture(autouse=True)
 def _no_sudden_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a command run inside a test not end the tests because a kernel is still at work."""
+    """Let a command run inside a test not end the tests because a kernel is still at work.
+
+    Nor let it leave out the nearest values because kernels are compiled meanwhile.
+    """
     monkeypatch.setattr("adtc.cli.running._exit_now", sys.exit)
+    monkeypatch.setattr("adtc.cli.nothing.SECONDS", 300.0)
 
 
 @pytest.fixture(autouse=True)
