@@ -670,6 +670,7 @@ def test_interrupted_as_a_program(folder: Path) -> None:
     # the program sends the signal to itself, so that it comes after the start, however slow
     code = """if True:
         import os, signal, sys, threading
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         from adtc.cli import main
         threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
         main(sys.argv[1:])
@@ -688,6 +689,7 @@ def test_interrupted_as_a_program(folder: Path) -> None:
 def test_interrupted_a_second_time_while_saying_so(folder: Path) -> None:
     code = """if True:
         import os, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         import click
         import adtc
         from adtc.cli import main
@@ -711,6 +713,7 @@ def test_interrupted_a_second_time_while_saying_so(folder: Path) -> None:
 def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
     code = """if True:
         import os, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         from adtc.cli import main
         from adtc.engine.monitor import Monitor
         interrupts = iter([signal.SIGINT])
@@ -746,6 +749,7 @@ def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
 def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], code: int) -> None:
     source = """if True:
         import os, signal, sys, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         from concurrent.futures import ThreadPoolExecutor
         import adtc
         from adtc.cli import main

@@ -592,6 +592,7 @@ def test_an_interrupted_save_leaves_the_old_file(
 def test_interrupted_while_a_profile_is_made(folder: Path) -> None:
     code = """if True:
         import os, signal, sys
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         from adtc.cli import main
         from adtc.engine.monitor import Monitor
         interrupts = iter([signal.SIGINT])
