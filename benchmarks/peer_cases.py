@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tables import DL_TABLES
+
 Case = dict[str, Any]
 ANY: Case = {"labels": "any"}
 MAJORITY: Case = {"labels": "majority"}
@@ -41,22 +43,6 @@ PEERS = {
     "treefarms": Peer("treefarms"),
     "sortd": Peer("pysortd", (), "sortd"),
 }
-
-DL_TABLES = (
-    "anneal",
-    "australian-credit",
-    "breast-wisconsin",
-    "german-credit",
-    "hepatitis",
-    "kr-vs-kp",
-    "lymph",
-    "mushroom",
-    "primary-tumor",
-    "segment",
-    "tic-tac-toe",
-    "vote",
-)
-"""All public tables of the DL8 family: the geometric mean is over these."""
 
 
 def cases() -> Iterable[tuple[Case, tuple[str, ...]]]:

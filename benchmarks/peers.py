@@ -24,7 +24,8 @@ import numpy as np
 import peer_cases
 import reference
 import tables
-from peer_cases import DL_TABLES, PEERS, SECTIONS, Case, Peer, label
+from peer_cases import PEERS, SECTIONS, Case, Peer, label
+from tables import DL_TABLES
 
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE.parent / ".venv-peers"

@@ -5,6 +5,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,15 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+CHROMIUM = "/usr/bin/chromium"
+SWITCHES = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
@@ -25,6 +35,20 @@ def shared_data() -> Path:
     if not SHARED_DATA.is_dir():
         pytest.skip("the full tables are not here: expected the folder ../shared/data")
     return SHARED_DATA
+
+
+@pytest.fixture(scope="module")  # two at a time would share an event loop, which must not be
+def chromium() -> Iterator[Any]:
+    """Start Chromium, or skip loudly."""
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
+    )
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(autouse=True)

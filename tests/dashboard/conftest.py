@@ -3,8 +3,6 @@
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -12,15 +10,6 @@ import pytest
 import adtc
 from adtc.profiles import Profile
 
-CHROMIUM = "/usr/bin/chromium"
-SWITCHES = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--no-first-run",
-]
 METRICS = ["size", "acc", "precision", "dp", "eodd_sum"]
 LONG = "months since the applicant last changed the registered address of residence"
 MARKUP = '<img src=x onerror="window.hacked=1"> & "quotes"'
@@ -81,17 +70,3 @@ def server(small: Profile, other: Profile) -> Iterator[str]:
     running.should_exit = True
     thread.join(10)
     listener.close()
-
-
-@pytest.fixture(scope="module")  # two at a time would share an event loop, which must not be
-def chromium() -> Iterator[Any]:
-    """Start Chromium, or skip loudly."""
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
-    )
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield browser
-        browser.close()

@@ -24,7 +24,7 @@ class Watched:
         self.page = page
         self.troubles: list[str] = []
         self.asked: list[str] = []
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(120_000)
         page.on("console", lambda m: self._note(m.text) if m.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: self._note(str(error)))
         page.on("request", lambda request: self.asked.append(request.url))

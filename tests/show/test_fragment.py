@@ -2,9 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +15,6 @@ from adtc.show import embedding
 from adtc.show.assets import notebook_script, scoped_style
 from adtc.show.fragment import landscape_html
 
-CHROMIUM = "/usr/bin/chromium"
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 HOSTILE = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 METRICS = ["size", "acc", "precision", "dp", "error + 2 * size"]
 
@@ -146,25 +142,12 @@ def test_names_from_the_table_never_become_code(found: Profile) -> None:
     assert HOSTILE in block(text)["head"][1]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
-    )
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield started
-        started.close()
-
-
 class Notebook:
     """A page with outputs below each other, with all that went wrong on it."""
 
-    def __init__(self, browser: Any, outputs: list[str], **options: Any) -> None:
+    def __init__(self, chromium: Any, outputs: list[str], **options: Any) -> None:
         self.style = options.pop("style", "")
-        self.context = browser.new_context(offline=True, **options)
+        self.context = chromium.new_context(offline=True, **options)
         self.page = self.context.new_page()
         self.asked: list[str] = []
         self.troubles: list[str] = []
@@ -183,9 +166,9 @@ class Notebook:
         self.context.close()
 
 
-def test_two_outputs_in_one_notebook(browser: Any, found: Profile, second: Profile) -> None:
+def test_two_outputs_in_one_notebook(chromium: Any, found: Profile, second: Profile) -> None:
     outputs = [landscape_html(p) for p in (found, second, found)]
-    notebook = Notebook(browser, outputs, viewport={"width": 1000, "height": 900})
+    notebook = Notebook(chromium, outputs, viewport={"width": 1000, "height": 900})
     page = notebook.page
     for at, profile in enumerate((found, second, found)):
         cells = page.locator(f"#out{at} .cell")
@@ -205,8 +188,8 @@ def test_two_outputs_in_one_notebook(browser: Any, found: Profile, second: Profi
     notebook.close()
 
 
-def test_the_map_answers_like_that_of_the_report(browser: Any, found: Profile) -> None:
-    notebook = Notebook(browser, [landscape_html(found)])
+def test_the_map_answers_like_that_of_the_report(chromium: Any, found: Profile) -> None:
+    notebook = Notebook(chromium, [landscape_html(found)])
     page = notebook.page
     across, upwards, bins, colour = (page.locator("#out0 select").nth(at) for at in range(4))
 
@@ -257,12 +240,12 @@ LOOKS = {
 @pytest.mark.parametrize("width", [1000, 390])
 @pytest.mark.parametrize("look", ["light", "dark"])
 def test_it_follows_the_notebook_and_not_the_system(
-    browser: Any, found: Profile, scheme: str, width: int, look: str
+    chromium: Any, found: Profile, scheme: str, width: int, look: str
 ) -> None:
     ink, paper, card = LOOKS[look]
     style = f"html {{ font-size: 10px }} body {{ margin: 8px; color: {ink}; background: {paper} }}"
     notebook = Notebook(
-        browser,
+        chromium,
         [landscape_html(found)],
         style=style,
         color_scheme=scheme,
@@ -281,8 +264,8 @@ def test_it_follows_the_notebook_and_not_the_system(
     notebook.close()
 
 
-def test_without_scripts_the_table_is_seen(browser: Any, found: Profile) -> None:
-    notebook = Notebook(browser, [landscape_html(found)], java_script_enabled=False)
+def test_without_scripts_the_table_is_seen(chromium: Any, found: Profile) -> None:
+    notebook = Notebook(chromium, [landscape_html(found)], java_script_enabled=False)
     assert notebook.page.locator("#out0 table").is_visible()
     assert notebook.page.locator("#out0 svg").count() == 0
     assert f"{found.count:,} trees" in notebook.page.locator("#out0 p").first.inner_text()
@@ -290,8 +273,8 @@ def test_without_scripts_the_table_is_seen(browser: Any, found: Profile) -> None
     notebook.context.close()
 
 
-def test_with_scripts_the_table_is_folded_away(browser: Any, found: Profile) -> None:
-    notebook = Notebook(browser, [landscape_html(found)])
+def test_with_scripts_the_table_is_folded_away(chromium: Any, found: Profile) -> None:
+    notebook = Notebook(chromium, [landscape_html(found)])
     assert not notebook.page.locator("#out0 table").is_visible()
     notebook.page.locator("summary").click()
     assert notebook.page.locator("#out0 table").is_visible()

@@ -3,7 +3,6 @@
 import html
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from adtc.show.fragment import landscape_html
 from adtc.show.markup import json_text
 from adtc.show.report import report_html, write_report
 
-CHROMIUM = "/usr/bin/chromium"
-SWITCHES = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 HOSTILE = '</script><script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
 LONG = "share of instalments that were paid late in the five years before the application was made"
 
@@ -236,26 +233,13 @@ def test_modules_are_joined_without_imports() -> None:
     assert {"page.css", "dashboard.html", "app.js", "notebook.js"} <= set(asset_names())
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
-    )
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
-        yield started
-        started.close()
-
-
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_opens_from_disk(
-    browser: Any, found: Profile, tmp_path: Path, width: int, scheme: str
+    chromium: Any, found: Profile, tmp_path: Path, width: int, scheme: str
 ) -> None:
     path = write_report(found, tmp_path / "report.html")
-    context = browser.new_context(
+    context = chromium.new_context(
         viewport={"width": width, "height": 844}, color_scheme=scheme, offline=True
     )
     opened = context.new_page()

@@ -215,7 +215,7 @@ class Place:
 
     def child(self, at: int, side: int) -> "Place":
         """Return the place of a child."""
-        raise NotImplementedError
+        raise LookupError("there is nothing below a leaf")
 
     def _open(self) -> Lists:
         return _nothing(len(self.leaf), len(self.budgets))
