@@ -279,7 +279,8 @@ def bound_above(level, n, nodes, ways, spans, bounds):
                     for j in range(most + 1 - i):
                         out[i + j] += ways.multiplicity[f] * ones[i] * zeros[j]
             if len(bounds.splits):
-                bounds.splits[node, :, f] = out
+                for i in range(sizes):
+                    bounds.splits[node, i, f] = out[i]
         total = out.sum()
         trees += total
         cells += fewer(total, ways.counts[node], most_leaves, spans)
@@ -303,7 +304,9 @@ def by_size(level, node, ways, bounds, terms, out):
     """Write the bounds of a path by size."""
     lattice = ways.lattice
     if level < lattice.levels:
-        out[:] = bounds.trees[node]
+        trees = bounds.trees[node]
+        for i in range(len(out)):
+            out[i] = trees[i]
         return
     closed_terms(node - lattice.base[level], ways, bounds, terms)
     out[:] = 0.0

@@ -17,6 +17,8 @@ from numba.extending import intrinsic
 from adtc.engine.kernels.jit import JIT_ENABLED, kernel
 
 EMPTY = np.int64(-(2**63))
+_FEW = 48  # cells that are sorted fastest one by one
+_DIGIT = 11  # binary digits that one pass of a sort looks at
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -358,26 +360,66 @@ def sort_by_cost(pool, start, stop, spare):
         return
     keys, values, costs = spare.keys[:n], spare.values[:n], spare.costs[:n]
     new_keys, new_values, new_costs = pool.keys, pool.values, pool.costs
-    keys[:] = new_keys[start:stop]
-    values[:] = new_values[start:stop]
-    costs[:] = new_costs[start:stop]
-    first = costs[:, 0]
-    least, largest = first.min(), first.max()
-    if largest - least < 4 * n:  # few costs, or close together: count them
-        until = np.zeros(largest - least + 2, np.int64)
+    copy_cells(pool, start, spare, np.int64(0), n)
+    order = _insertion_order(costs) if n <= _FEW else _digit_order(costs)
+    for k in range(n):
+        copy_cell(keys, values, costs, order[k], new_keys, new_values, new_costs, start + k)
+
+
+@kernel
+def _insertion_order(costs):
+    """Return the order of a few cells by their first cost."""
+    order = np.empty(len(costs), np.int32)
+    for k in range(len(costs)):
+        at = k
+        while at > 0 and costs[order[at - 1], 0] > costs[k, 0]:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = k
+    return order
+
+
+@kernel
+def _digit_order(costs):
+    """Return the order of many cells by their first cost."""
+    n = len(costs)
+    first = np.empty(n, np.int64)
+    for k in range(n):
+        first[k] = costs[k, 0]
+    return sort_digits(first, np.empty((2, n), np.int64), np.empty((2, n), np.int32))[1]
+
+
+@kernel
+def sort_digits(unsorted, keys, places):
+    """Sort numbers by one digit after the other; return them sorted and where they were.
+
+    ``keys`` and ``places`` are two rows each, used in turn. Equal numbers stay in their order.
+    """
+    n = len(unsorted)
+    low, high = unsorted.min(), unsorted.max()
+    old, new = 0, 1
+    for k in range(n):
+        keys[old, k] = unsorted[k] - low
+        places[old, k] = k
+    ends = np.empty(min(1 << _DIGIT, high - low + 1), np.int64)
+    last = (1 << _DIGIT) - 1
+    shift = 0
+    while (high - low) >> shift:
+        ends[:] = 0
         for k in range(n):
-            until[first[k] - least + 1] += 1
-        for c in range(1, len(until)):
-            until[c] += until[c - 1]
+            ends[(keys[old, k] >> shift) & last] += 1
+        before = np.int64(0)
+        for digit in range(len(ends)):
+            ends[digit], before = before, before + ends[digit]
         for k in range(n):
-            c = first[k] - least
-            at = start + until[c]
-            until[c] += 1
-            copy_cell(keys, values, costs, k, new_keys, new_values, new_costs, at)
-    else:
-        order = np.argsort(first)
-        for k in range(n):
-            copy_cell(keys, values, costs, order[k], new_keys, new_values, new_costs, start + k)
+            digit = (keys[old, k] >> shift) & last
+            at = ends[digit]
+            ends[digit] = at + 1
+            keys[new, at] = keys[old, k]
+            places[new, at] = places[old, k]
+        old, new = new, old
+        shift += _DIGIT
+    return keys[old, :n], places[old, :n]
 
 
 @kernel
@@ -388,10 +430,17 @@ def room_for(pool, start, more):
     # doubling what is there keeps copies few; a list that comes alone gets just its room
     capacity = max(start + more, 2 * start)
     bigger = new_cells(capacity, pool.values.shape[1], pool.costs.shape[1])
-    bigger.keys[:start] = pool.keys[:start]
-    bigger.values[:start] = pool.values[:start]
-    bigger.costs[:start] = pool.costs[:start]
+    copy_cells(pool, np.int64(0), bigger, np.int64(0), start)
     return bigger
+
+
+@kernel
+def copy_cells(old, start, new, at, n):
+    """Copy a part of a list; slices would take seconds to compile, for their error messages."""
+    keys, values, costs = old.keys, old.values, old.costs
+    new_keys, new_values, new_costs = new.keys, new.values, new.costs
+    for k in range(n):
+        copy_cell(keys, values, costs, start + k, new_keys, new_values, new_costs, at + k)
 
 
 @kernel

@@ -236,7 +236,8 @@ def draw_closed(rng, node, k, n, table, full, ways, bounds, free, unlike, room, 
     seek(room.features, level, number >> level, n, lattice)
     if not bounds.looked[number]:
         look_at_features(room.features, level, signs, n, number, ways, bounds)
-    room.mask[:] = full
+    for w in range(len(full)):
+        room.mask[w] = full[w]
     for at in range(level):
         take_side(room.mask, table.words[room.features[at]], signs >> at & 1, room.mask)
     active, candidates = bounds.active[number], bounds.candidates[number]

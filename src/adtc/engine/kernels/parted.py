@@ -25,6 +25,7 @@ from adtc.engine.kernels.cells import (
     positive,
     room_for,
     scaled,
+    sort_digits,
 )
 from adtc.engine.kernels.jit import kernel
 
@@ -32,7 +33,6 @@ SMALL = np.int64(1 << 17)  # places of a hash table that caches hold
 _SWEEP = np.int64(1 << 25)  # products held at once
 _BIN_BITS = 16
 _PARTS = np.int64(512)  # so many places in memory can be written at in turn without delay
-_DIGIT = 11  # binary digits that one pass of a sort looks at
 
 
 class Bins(NamedTuple):
@@ -261,7 +261,7 @@ def _append_part(parted, begin, end, scratch, pool, stop):
     if begin == end:
         return stop
     part = parted.keys[begin:end]
-    keys, places = _sorted_by_key(part, scratch[0], scratch[1])
+    keys, places = sort_digits(part, scratch[0], scratch[1])
     return _sum_equal_keys(
         keys, places, part.min(), parted.values[begin:end], parted.costs[begin:end],
         pool.keys, pool.values, pool.costs, stop,
@@ -291,33 +291,3 @@ def _sum_equal_keys(
         for d in range(costs.shape[1]):
             pool_costs[stop, d] = costs[at, d]
     return stop + 1 if positive(pool_values, stop) else stop
-
-
-@kernel
-def _sorted_by_key(unsorted, keys, places):
-    """Sort by one digit after the other; return the sorted keys and where they were."""
-    n = len(unsorted)
-    low, high = unsorted.min(), unsorted.max()
-    old, new = 0, 1
-    for k in range(n):
-        keys[old, k] = unsorted[k] - low
-        places[old, k] = k
-    ends = np.empty(1 << _DIGIT, np.int64)
-    last = (1 << _DIGIT) - 1
-    shift = 0
-    while (high - low) >> shift:
-        ends[:] = 0
-        for k in range(n):
-            ends[(keys[old, k] >> shift) & last] += 1
-        before = np.int64(0)
-        for digit in range(len(ends)):
-            ends[digit], before = before, before + ends[digit]
-        for k in range(n):
-            digit = (keys[old, k] >> shift) & last
-            at = ends[digit]
-            ends[digit] = at + 1
-            keys[new, at] = keys[old, k]
-            places[new, at] = places[old, k]
-        old, new = new, old
-        shift += _DIGIT
-    return keys[old, :n], places[old, :n]

@@ -13,10 +13,10 @@ from functools import lru_cache
 from inspect import isfunction
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from adtc.engine.kernels.inside import after, make_stack, open_literal
+from adtc.engine.kernels.jit import kernel_of_this_process
 from adtc.engine.kernels.paths import child, next_path, seek
 
 
@@ -57,7 +57,7 @@ def make_kernels(
     add: Callable[..., Any], mul: Callable[..., Any], embed: Callable[..., Any]
 ) -> Kernels:
     """Compile the walk for a semiring; ``embed(label, values)`` gives a leaf's value."""
-    jit = numba.njit(nogil=True, error_model="numpy")
+    jit = kernel_of_this_process
     plus, times, value = (jit(_function(given)) for given in (add, mul, embed))
 
     @jit

@@ -10,7 +10,7 @@ Legend: C pair counts [group, i, j] for i <= j, U the slots' features, b budgets
 
 import numpy as np
 
-from adtc.engine.kernels.cells import EMPTY, new_cells, room_for, within
+from adtc.engine.kernels.cells import EMPTY, copy_cells, new_cells, room_for, within
 from adtc.engine.kernels.jit import kernel
 from adtc.engine.kernels.leaves import leaf_cell, leaf_labels, measure_leaf, new_leaf
 from adtc.engine.kernels.paths import child, seek
@@ -108,9 +108,7 @@ def close(C, totals, U, rest, table, leaves, multiplicity, b):
             pool = room_for(pool, fill, len(merged.keys))
             start[a, side] = fill
             stop[a, side] = fill + len(merged.keys)
-            pool.keys[fill : stop[a, side]] = merged.keys
-            pool.values[fill : stop[a, side]] = merged.values
-            pool.costs[fill : stop[a, side]] = merged.costs
+            copy_cells(merged, np.int64(0), pool, fill, len(merged.keys))
             fill = stop[a, side]
         for g in range(len(totals)):
             counts1[g] = C[g, i, i]

@@ -1,0 +1,96 @@
+"""A kernel is whole where Python calls it, and a part where another kernel does."""
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adtc.engine.kernels.jit import JIT_ENABLED, kernel_of_this_process
+
+pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
+
+
+@kernel_of_this_process
+def _square(values, k):
+    if values[k] < 0:
+        raise ValueError("a negative number came")
+    return values[k] * values[k]
+
+
+@kernel_of_this_process
+def _double_square(values, k):
+    return 2 * _square(values, k)
+
+
+@kernel_of_this_process
+def _sum_of_squares(values):
+    total = values[0] - values[0]
+    for k in range(len(values)):
+        total += _square(values, k) + _double_square(values, k)
+    return total
+
+
+def test_parts_are_not_assembled():
+    assert _sum_of_squares(np.array([1, 2, 3])) == 3 * 14
+    assert len(_sum_of_squares.signatures) == 1
+    assert not _double_square.signatures  # Python has not called it
+
+
+def test_a_part_can_be_called_from_python_too():
+    assert _sum_of_squares(np.array([1.5])) == 3 * 2.25
+    assert _square(np.array([3]), 0) == 9
+    assert _double_square(np.array([0.5]), 0) == 0.5
+    assert _sum_of_squares(np.array([3], np.int16)) == 27
+
+
+def test_errors_inside_a_part_arrive():
+    with pytest.raises(ValueError, match="a negative number came"):
+        _sum_of_squares(np.array([1, -1]))
+
+
+def test_a_cached_kernel_is_not_compiled_again(tmp_path: Path):
+    """The second process loads the whole and needs none of its parts."""
+    (tmp_path / "squares.py").write_text(
+        textwrap.dedent("""
+        import numpy as np
+        from numba.core import event
+        from adtc.engine.kernels.jit import kernel
+
+        @kernel
+        def square(x):
+            return x * x
+
+        @kernel
+        def fourth_power(x):
+            return square(square(x))
+
+        compiled = []
+
+        class Listener(event.Listener):
+            def on_start(self, event):
+                compiled.append(event.data["dispatcher"].py_func.__name__)
+
+            def on_end(self, event):
+                pass
+
+        event.register("numba:compile", Listener())
+        print(fourth_power(3), *compiled)
+        """)
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    said = [
+        subprocess.run(
+            [sys.executable, "squares.py"],
+            cwd=tmp_path,
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.split()
+        for _ in range(2)
+    ]
+    assert said == [["81", "fourth_power", "square"], ["81"]]
