@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.executors import run_jobs
-from adtc.engine.kernels import inclusion, inside, paths
+from adtc.engine.kernels import inclusion, inside, paths, roots
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Form
@@ -22,6 +22,7 @@ from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _TWO = 2
+_SMALL_JOB = 10**6  # pairs of features that one call of a kernel may count
 _INFINITY = {np.int16: 2**13, np.int32: 2**28, np.int64: 2**60}
 
 
@@ -136,30 +137,35 @@ class Walker:
         pext, levels = self.switches.pext, self.lattice.levels
         shares = self._shares_counts
         if levels == 0:
-            close: Callable[..., None] = inclusion.close_whole if shares else inside.close_root
+            close: Callable[..., None] = roots.close_whole if shares else inside.close_root
             close(self.table, self.lattice, self.costs, counts, least)
             return
+        counts[0] = self.table.totals
         if shares and levels <= _TWO:
             root = self._root(pext)
 
-            def job(first: int) -> None:
+            def job(some: range) -> None:
+                task = (some.start, some.stop, self.table, self.lattice, self.costs)
                 if levels == _TWO:
-                    inclusion.pairs_root(
-                        first, self.table, self.lattice, self.costs, pext, root, counts, least
-                    )
+                    roots.pairs_root(*task, pext, root, counts, least)
                 else:
-                    inclusion.singles_root(
-                        first, self.table, self.lattice, self.costs, root, counts, least
-                    )
+                    roots.singles_root(*task, root, counts, least)
 
+            jobs = self._parts(features, len(self.table.words) ** (levels + 1))
         else:
             walk: Callable[..., None] = inclusion.walk_pairs if shares else inside.walk
 
-            def job(first: int) -> None:
-                walk(first, self.table, self.lattice, self.costs, pext, counts, least)
+            def job(some: range) -> None:
+                walk(some.start, self.table, self.lattice, self.costs, pext, counts, least)
 
-        counts[0] = self.table.totals
-        run_jobs(job, features, "least costs", self.monitor)
+            jobs = [range(f, f + 1) for f in features]
+        run_jobs(job, jobs, "least costs", self.monitor)
+
+    def _parts(self, features: range, work: int) -> list[range]:
+        """Divide features into jobs: not many of them if one feature is little ``work``."""
+        threads = self.monitor.threads
+        step = max(1, min(_SMALL_JOB // work, len(features) // (4 * threads if threads > 1 else 1)))
+        return [range(f, min(f + step, features.stop)) for f in features[::step]]
 
     @property
     def _shares_counts(self) -> bool:
@@ -173,12 +179,13 @@ class Walker:
     def _root(self, pext: bool) -> inclusion.Prefix:
         """Count the pairs among the rows of every feature, once."""
         if not self._roots:
-            root = inclusion.open_root(self.table, self.costs)
+            n = len(self.table.words)
+            root = roots.open_root(self.table, self.costs)
 
-            def job(first: int) -> None:
-                inclusion.count_root(first, self.table, self.costs, root, pext)
+            def job(some: range) -> None:
+                roots.count_root(some.start, some.stop, self.table, self.costs, root, pext)
 
-            run_jobs(job, range(len(self.table.words)), "pair counts", self.monitor)
+            run_jobs(job, self._parts(range(n), n**_TWO), "pair counts", self.monitor)
             self._roots.append(root)
         return self._roots[0]
 

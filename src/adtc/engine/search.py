@@ -20,7 +20,7 @@ from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import Walker, cost_type, path_costs
-from adtc.engine.kernels import inside, paths
+from adtc.engine.kernels import closed, inside, paths
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Form, Plan, Reader, make_plan
@@ -28,7 +28,6 @@ from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
-_TWO = 2
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -209,21 +208,20 @@ class _Attempt:
         if levels == 0:
             walker.visit(range(n), self.counts, self.least)
             return int(self.least[0, 0]), self.search._stumps()
-        batch = monitor.threads
-        for start in range(0, n, batch):
-            tried = range(start, min(n, start + batch))
+        tried = range(min(n, monitor.threads))
+        while tried:
             walker.visit(tried, self.counts, self.least)
-            for f in tried:
-                # all paths with f are known by now: the others start with a feature after it
-                for level in range(levels - 1, 0, -1):
-                    paths.ascend_through(
-                        f, level, n, self.lattice, self.costs, self.counts, self.least
-                    )
-                one, zero = (self._value(((f, negative),)) for negative in (False, True))
-                promise[f] = one + zero
+            # all paths with these are known by now: the others start with a feature after them
+            paths.ascend_through(
+                tried.start, tried.stop, n, self.lattice, self.costs, self.counts, self.least
+            )
+            sides = self.least[0, int(self.lattice.base[1]) :][2 * tried.start : 2 * tried.stop]
+            promise[tried.start : tried.stop] = sides.reshape(-1, 2).sum(axis=1, dtype=np.int64)
             if promise.min() <= bound:
                 break
             monitor.report(f"best tree, depth {levels + self.lattice.rest}", tried.stop, n)
+            # the most promising come first; where they do not end the search, more go together
+            tried = range(tried.stop, min(n, tried.stop + max(monitor.threads, len(tried) * 2)))
         paths.ascend(0, 0, 1, n, self.lattice, self.costs, self.counts, self.least)
         return int(self.least[0, 0]), promise
 
@@ -245,31 +243,22 @@ class _Attempt:
     def _closed(self, path: Path, rows: Array, cost: int) -> Tree:
         """Make a tree of depth 1 or 2 below a path of the last level, from pair counts."""
         both = lattices.pairs_below(self.table, path).astype(np.int64)
-        ones = np.diagonal(both, axis1=1, axis2=2)
-        zeros = rows[:, None] - ones
-        on_path = [f for f, _ in path]
-        # below feature f (first axis) on either side: a leaf, or a stump on j (second axis)
-        sides = []
-        for whole, part in ((ones, both), (zeros, ones[:, None, :] - both)):
-            stumps = self.search.leaf_cost(part) + self.search.leaf_cost(whole[:, :, None] - part)
-            np.fill_diagonal(stumps, int(self.costs.infinity))
-            stumps[:, on_path] = int(self.costs.infinity)
-            if self.lattice.rest < _TWO:
-                stumps[:] = int(self.costs.infinity)
-            leaf = self.search.leaf_cost(whole)
-            sides.append((whole, part, leaf, stumps, np.minimum(leaf, stumps.min(axis=1))))
-        total = sides[0][-1] + sides[1][-1]
-        total[on_path] = int(self.costs.infinity)
-        f = int(np.flatnonzero(total == cost)[0])
-        below = []
-        for whole, part, leaf, stumps, _ in sides:
-            j = int(stumps[f].argmin())
-            if leaf[f] <= stumps[f, j]:
-                below.append(self._leaf(whole[:, f]))
-            else:
-                leaves = (self._leaf(part[:, f, j]), self._leaf(whole[:, f] - part[:, f, j]))
-                below.append(self._split(j, *leaves))
-        return self._split(f, *below)
+        on_path = np.zeros(self.search.n, np.bool_)
+        on_path[[f for f, _ in path]] = True
+        f, below1, below0 = closed.find_tree(
+            cost, both, rows, on_path, self.costs, self.lattice.rest
+        )
+        below = (
+            (below1, both[:, f, f], both[:, f, below1]),
+            (below0, rows - both[:, f, f], both[:, below0, below0] - both[:, f, below0]),
+        )
+        sides = (
+            self._leaf(whole)
+            if j < 0
+            else self._split(j, self._leaf(part), self._leaf(whole - part))
+            for j, whole, part in below
+        )
+        return self._split(f, *sides)
 
     def _leaf(self, rows: Array) -> Tree:
         counts = rows[:, None]

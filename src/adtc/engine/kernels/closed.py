@@ -11,6 +11,7 @@ Legend: quadrants 11 10 01 00 of features i and j; best1[i], best0[i] best stump
 import numpy as np
 
 from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.paths import leaf_cost
 
 LANES = 16  # loops over pairs run over whole vectors of this many
 
@@ -231,3 +232,55 @@ def _quadrants(both, first, second, everything, out):
     out[1] = first - both
     out[2] = second - both
     out[3] = everything - first - second + both
+
+
+@kernel
+def find_tree(cost, both, rows, on_path, costs, rest):
+    """Find a tree of depth 1 or 2 with a known cost: its feature, those below 1 and below 0.
+
+    ``both[g, i, j]`` counts the rows of a group where i and j are 1; −1 stands for a leaf.
+    """
+    ones, zeros = np.empty_like(rows), np.empty_like(rows)
+    for f in range(both.shape[1]):
+        if on_path[f]:
+            continue
+        for g in range(len(rows)):
+            ones[g] = both[g, f, f]
+            zeros[g] = rows[g] - ones[g]
+        cost1, below1 = _best_below(f, True, ones, both, on_path, costs, rest)
+        cost0, below0 = _best_below(f, False, zeros, both, on_path, costs, rest)
+        if cost1 + cost0 == cost:
+            return f, below1, below0
+    return -1, -1, -1
+
+
+@kernel
+def _best_below(f, positive, whole, both, on_path, costs, rest):
+    """Return the least cost of a leaf or a stump on one side of a feature, and the stump's."""
+    part1, part0 = np.empty_like(whole), np.empty_like(whole)
+    least, best = _cost_of_leaf(whole, costs), -1
+    if rest < 2:
+        return least, best
+    for j in range(both.shape[1]):
+        if on_path[j] or j == f:
+            continue
+        for g in range(len(whole)):
+            part1[g] = both[g, f, j] if positive else both[g, j, j] - both[g, f, j]
+            part0[g] = whole[g] - part1[g]
+        total = _cost_of_leaf(part1, costs) + _cost_of_leaf(part0, costs)
+        if total < least:
+            least, best = total, j
+    return least, best
+
+
+@kernel
+def _cost_of_leaf(counts, costs):
+    """Return the cost of a leaf for the first functional; too few rows cost infinitely much."""
+    support = np.int64(0)
+    for g in range(len(counts)):
+        support += counts[g]
+    if support < costs.minsup:
+        return np.int64(costs.infinity)
+    return leaf_cost(
+        counts, costs.weights[0], costs.constants[0], costs.group_label, costs.majority
+    )

@@ -157,111 +157,7 @@ def _blend_row(source, start, stop, weight, first, out):
 
 
 @kernel
-def open_root(table, costs):
-    """Make the whole table a prefix, for paths of two literals."""
-    stack = make_stack(table, np.int64(0))
-    mix = mixing(costs)
-    prefix = make_prefix(table, mix)
-    turn_to_minority(stack, np.int64(0), np.int64(0), mix, prefix)
-    return prefix
-
-
-@kernel
-def count_root(c, table, costs, prefix, use_pext):
-    """Count the pairs among the rows of one feature of the whole table."""
-    stack = make_stack(table, np.int64(0))
-    mix = mixing(costs)
-    room = make_room(table, mix, costs)
-    count_single(stack, np.int64(0), np.int64(0), c, mix, prefix, room, table, use_pext)
-
-
-@kernel
-def pairs_root(c, table, lattice, costs, use_pext, prefix, counts, least):
-    """Visit the paths of two literals whose least feature is ``c``; all pairs must be counted."""
-    stack = make_stack(table, np.int64(0))
-    mix = mixing(costs)
-    room = make_room(table, mix, costs)
-    level, side = np.int64(0), np.int64(0)
-    pack_single(stack, level, side, c, prefix, room, table, use_pext)
-    note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
-    for h in range(c + 1, stack.used[0]):
-        two_literals(
-            stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext, counts,
-            least,
-        )  # fmt: skip
-
-
-@kernel
-def singles_root(c, table, lattice, costs, prefix, counts, least):
-    """Visit the two paths of one literal of a feature; its pairs must be counted."""
-    stack = make_stack(table, np.int64(0))
-    mix = mixing(costs)
-    room = make_room(table, mix, costs)
-    note_singles(stack, np.int64(0), np.int64(0), c, prefix, lattice, costs.minsup, counts)
-    for ch in range(mix.shape[0]):
-        total = mix[ch, 0] - mix[ch, 0]
-        for g in range(mix.shape[1]):
-            total += mix[ch, g] * table.totals[g]
-        room.whole[0, ch] = prefix.M1[ch, c, c]
-        room.whole[1, ch] = total - prefix.M1[ch, c, c]
-    active = 0
-    for d in range(stack.used[0]):
-        low, high = min(c, d), max(c, d)
-        for ch in range(mix.shape[0]):
-            both = prefix.M1[ch, low, high]
-            room.ones[0, ch, active] = both
-            room.ones[1, ch, active] = prefix.M1[ch, d, d] - both
-        if d != c and (
-            _splits(room, np.int64(0), np.int64(active), costs)
-            or _splits(room, np.int64(1), np.int64(active), costs)
-        ):
-            room.A[active] = d
-            active += 1
-    for ch in range(mix.shape[0]):
-        for i in range(active):
-            for j in range(i + 1, active):
-                both = prefix.M2[c, ch, room.A[i], room.A[j]]
-                room.four[0, ch, i, j] = both
-                room.four[1, ch, i, j] = prefix.M1[ch, room.A[i], room.A[j]] - both
-    number = lattice.base[1] + 2 * c
-    for s in range(2):
-        if room.whole[s, 0] >= costs.minsup:
-            node = number + np.int64((s == 1) != prefix.flipped[c])
-            solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
-
-
-@kernel
-def close_whole(table, lattice, costs, counts, least):
-    """Solve the whole table where it is itself the last level."""
-    mix = mixing(costs)
-    room = make_room(table, mix, costs)
-    prefix = open_root(table, costs)
-    for ch in range(mix.shape[0]):
-        total = mix[ch, 0] - mix[ch, 0]
-        for g in range(mix.shape[1]):
-            total += mix[ch, g] * table.totals[g]
-        room.whole[0, ch] = total
-    for g in range(len(table.totals)):
-        counts[0, g] = table.totals[g]
-    active = 0
-    if lattice.rest > 0:
-        for d in range(table.words.shape[0]):
-            for ch in range(mix.shape[0]):
-                room.ones[0, ch, active] = prefix.M1[ch, d, d]
-            if _splits(room, np.int64(0), np.int64(active), costs):
-                room.A[active] = d
-                active += 1
-    if lattice.rest > 1:  # else no pair is filled in, and there are no splits below the first
-        for ch in range(mix.shape[0]):
-            for i in range(active):
-                for j in range(i + 1, active):
-                    room.four[0, ch, i, j] = prefix.M1[ch, room.A[i], room.A[j]]
-    if room.whole[0, 0] >= costs.minsup:
-        solve(np.int64(0), np.int64(active), np.int64(0), mix, room, costs, least)
-
-
-@kernel
-def _splits(room, s, at, costs):
+def splits(room, s, at, costs):
     return costs.minsup <= room.ones[s, 0, at] <= room.whole[s, 0] - costs.minsup
 
 
@@ -564,7 +460,7 @@ def choose_active(used, c, h, prefix, room, costs):
             room.ones[2, ch, active] = n2 - n12
             room.ones[3, ch, active] = n - n1 - n2 + n12
         for s in range(4):
-            if _splits(room, np.int64(s), np.int64(active), costs):
+            if splits(room, np.int64(s), np.int64(active), costs):
                 room.A[active] = d
                 active += 1
                 break
@@ -575,7 +471,6 @@ def choose_active(used, c, h, prefix, room, costs):
 def spread_signs(c, h, active, mix, prefix, room, infinity):
     """Make the channels of all four sign patterns from the counts of the first."""
     four = room.four
-    padded = (active + LANES - 1) // LANES * LANES
     for ch in range(mix.shape[0]):
         blend_all(room.counts, active, mix[ch], room.blended)
         for i in range(active):
@@ -585,10 +480,17 @@ def spread_signs(c, h, active, mix, prefix, room, infinity):
                 room.blended[i], i + 1, active, four[0, ch, i], four[1, ch, i], four[2, ch, i],
                 four[3, ch, i],
             )  # fmt: skip
+    no_pairs_beyond(active, room, infinity)
+
+
+@kernel
+def no_pairs_beyond(active, room, infinity):
+    """Say "no such pair" in the places that fill the last vector of each row."""
+    padded = (active + LANES - 1) // LANES * LANES
     for s in range(4):
         for i in range(active):
             for j in range(active, padded):
-                four[s, 0, i, j] = -infinity
+                room.four[s, 0, i, j] = -infinity
 
 
 @kernel

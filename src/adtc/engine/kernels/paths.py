@@ -91,26 +91,35 @@ def ascend(level, start, stop, n, lattice, costs, counts, least):
 
 
 @kernel
-def ascend_through(k, level, n, lattice, costs, counts, least):
-    """Fill ``least`` for the paths of one length that hold feature ``k``."""
-    others = np.zeros(level + 1, np.int64)  # numbered as if k were not there
-    features = np.zeros(level + 1, np.int64)
-    first_path(others, level - 1)
-    for _ in range(lattice.binomial[n - 1, level - 1]):
-        rank = np.int64(0)
-        at = 0
-        for i in range(level):
-            if at == i and (i == level - 1 or others[i] >= k):
-                features[i] = k
-            else:
-                features[i] = others[at] + (others[at] >= k)
-                at += 1
-            rank += lattice.binomial[features[i], i + 1]
-        for signs in range(1 << level):
-            node = lattice.base[level] + (rank << level) + signs
-            _least_above(features, level, signs, node, n, lattice, costs, counts, least)
-        if level > 1:
-            next_path(others, level - 1)
+def ascend_through(first, stop, n, lattice, costs, counts, least):
+    """Fill ``least`` for the paths above the last level that hold one of these features."""
+    others = np.zeros(lattice.levels + 1, np.int64)  # numbered as if the feature were not there
+    features = np.zeros(lattice.levels + 1, np.int64)
+    for k in range(first, stop):
+        for level in range(lattice.levels - 1, 0, -1):
+            first_path(others, level - 1)
+            for _ in range(lattice.binomial[n - 1, level - 1]):
+                rank = _put_between(others, k, level, lattice, features)
+                for signs in range(1 << level):
+                    node = lattice.base[level] + (rank << level) + signs
+                    _least_above(features, level, signs, node, n, lattice, costs, counts, least)
+                if level > 1:
+                    next_path(others, level - 1)
+
+
+@kernel
+def _put_between(others, k, level, lattice, features):
+    """Write the features of a path with ``k`` among them, ascending; return its rank."""
+    rank = np.int64(0)
+    at = 0
+    for i in range(level):
+        if at == i and (i == level - 1 or others[i] >= k):
+            features[i] = k
+        else:
+            features[i] = others[at] + (others[at] >= k)
+            at += 1
+        rank += lattice.binomial[features[i], i + 1]
+    return rank
 
 
 @kernel
