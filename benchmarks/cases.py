@@ -138,6 +138,30 @@ def tensor(
     return Outcome(sum(cells.values()), result.circuit.cell_scan, len(cells), live, engine)
 
 
+def near_best_tensors(
+    data: Data,
+    space: adtc.Space,
+    monitor: adtc.Monitor,
+    *,
+    leaf: int,
+    share: Fraction,
+    metrics: tuple[str, ...],
+) -> Outcome:
+    """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
+    objective = f"error + {leaf} * size"
+    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
+    assert best.value is not None
+    where = f"{objective} <= {best.value * (1 + share)}"
+    question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
+    ground = circuit.prepare(make_plan(question), data, Switches(), monitor)
+    start = time.perf_counter()
+    limits = [budget.limit for budget in ground.plan.budgets]
+    result = fast.good_cells(circuit.grow(ground, limits, Switches(), monitor))
+    engine = time.perf_counter() - start
+    live = sum(result.circuit.outside.live_paths)
+    return Outcome(result.total, result.circuit.cell_scan, len(result.keys), live, engine)
+
+
 def number(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
     """Count the trees that satisfy a constraint."""
     found = adtc.count(data, space, where=where, monitor=monitor)
@@ -253,6 +277,18 @@ def _cases() -> list[Case]:
             None,
         ),
         Case(
+            "tensors-3%-axes",
+            "adult",
+            space(5, relminsup="0.05"),
+            partial(
+                near_best_tensors,
+                leaf=33,
+                share=Fraction(3, 100),
+                metrics=("size", "N11", "N01"),
+            ),
+            None,
+        ),
+        Case(
             "paper",
             "adult",
             space(5, relminsup="0.15", max_size=6),
@@ -280,6 +316,8 @@ def _cases() -> list[Case]:
         for what, task in (
             ("live-acc", partial(alive, where="acc >= 0.82")),
             ("live-acc-eodd", partial(alive, where=_FAIR)),
+            ("live-acc-eodd-tight", partial(alive, where="acc >= 0.82 and eodd_max <= 0.02")),
+            ("live-acc-dp", partial(alive, where="acc >= 0.82 and dp <= 0.05")),
             ("live-acc-eodd-apart", partial(alive, where=_FAIR, switches=Switches(combine=False))),
         )
     ]

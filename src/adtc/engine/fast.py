@@ -118,7 +118,7 @@ def run(
     plan = make_plan(question, push=switches.push)
     ground = circuits.prepare(plan, data, switches, monitor)
     limits = [budget.limit for budget in ground.plan.budgets]
-    return _good_cells(circuits.grow(ground, limits, switches, monitor))
+    return good_cells(circuits.grow(ground, limits, switches, monitor))
 
 
 def optimum(
@@ -148,7 +148,7 @@ def optimum(
     while True:
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
-        result = _good_cells(circuits.grow(ground, limits, switches, monitor))
+        result = good_cells(circuits.grow(ground, limits, switches, monitor))
         if len(result.keys) or limit == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)
@@ -215,7 +215,8 @@ def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
     return minus(values, taken)
 
 
-def _good_cells(circuit: circuits.Circuit) -> Result:
+def good_cells(circuit: circuits.Circuit) -> Result:
+    """Keep the root's cells that satisfy the whole constraint, also what was not pushed down."""
     plan, root = circuit.ground.plan, circuit.root
     if plan.question.constraint == Truth(True):
         return Result(plan, circuit, root.keys, root.values)
