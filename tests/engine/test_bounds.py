@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine import fast
+from adtc.engine import bounds, fast
 from adtc.engine.circuit import Circuit
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
@@ -241,3 +241,28 @@ def test_a_combined_budget_holds_for_every_good_tree():
     assert len(combined.plan.budgets) > len(apart.plan.budgets)
     assert combined.total == apart.total > 0
     assert combined.circuit.cell_scan < apart.circuit.cell_scan
+
+
+@pytest.mark.parametrize(
+    ("objective", "shared"), [("error", True), ("error + 2 * size", True), ("N01 + 3 * N10", False)]
+)
+def test_majority_labels_take_the_fast_way_where_they_are_cheapest(objective, shared, monkeypatch):
+    """Then least costs are those of free labels; elsewhere a leaf may have to cost more."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (60, 6))
+    data = adtc.Data.from_arrays(X, X[:, 0] ^ (rng.random(60) < 0.3))
+    asked = []
+    shares = bounds.Walker._shares_counts.fget
+    monkeypatch.setattr(
+        bounds.Walker,
+        "_shares_counts",
+        property(lambda self: asked.append(shares(self)) or asked[-1]),
+    )
+    for depth in (2, 3, 4, 5):
+        space = adtc.Space(max_depth=depth, minsup=2, labels="majority")
+        best = [
+            adtc.optimize(data, space, minimize=objective, engine=engine).value
+            for engine in ("spec", "fast")
+        ]
+        assert best[0] == best[1]
+    assert set(asked) == {shared}

@@ -169,12 +169,23 @@ class Walker:
 
     @property
     def _shares_counts(self) -> bool:
-        """Tell whether two labels are free, with room for a matrix per feature and thread."""
+        """Tell whether two labels are as good as free, with room for a matrix per feature."""
         functionals, labels, _ = self.costs.weights.shape
         n, word = len(self.table.words), self.costs.weights.itemsize
         room = n**3 * (functionals + 1) * word * self.monitor.threads
-        binary = labels == _TWO and not self.costs.majority
-        return self.switches.inclusion and binary and room < self.monitor.memory // 4
+        free = labels == _TWO and (not self.costs.majority or self._majority_is_cheapest)
+        return self.switches.inclusion and free and room < self.monitor.memory // 4
+
+    @property
+    def _majority_is_cheapest(self) -> bool:
+        """Tell whether a leaf of two labels costs least with the majority's, as errors do.
+
+        So it is if label 1 saves as much on each row of class 1 as it costs on each of class 0;
+        where both labels have as many rows, they cost the same.
+        """
+        weights = self.costs.weights.astype(np.int64)
+        saved = (weights[:, 0] - weights[:, 1]) * np.where(self.costs.group_label == 1, 1, -1)
+        return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
 
     def _root(self, pext: bool) -> inclusion.Prefix:
         """Count the pairs among the rows of every feature, once."""

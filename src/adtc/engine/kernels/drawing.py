@@ -122,11 +122,14 @@ def choose(rng, weights):
     if total == 0:
         return -1
     u = rng.random() * total
-    for k in range(len(weights) - 1):
-        u -= weights[k]
+    chosen = -1
+    for k in range(len(weights)):
+        if weights[k] > 0:  # by rounding, something may be left of u at the end
+            chosen = k
+            u -= weights[k]
         if u < 0:
-            return k
-    return len(weights) - 1
+            break
+    return chosen
 
 
 @kernel
