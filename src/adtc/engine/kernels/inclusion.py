@@ -4,8 +4,8 @@ Below a prefix P every feature is turned so that 1 is its smaller side. Pairs ar
 in P ∧ f and P ∧ f ∧ h, the smallest sets of rows; with M for pair counts, the other signs are
 M(f ¬h) = M(f) − M(f h), M(¬f h) = M(h) − M(f h), M(¬f ¬h) = M(P) − M(f) − M(h) + M(f h).
 All of this is linear, so matrices hold *channels*: rows, and for every functional the cost of label
-1 (label 0 costs nothing). For two labels, freely chosen, and where there is room for one matrix per
-feature; for all else there is `inside.walk`.
+1 (label 0 costs nothing). For two labels, each leaf taking the cheaper, and where there is room for
+one matrix per feature; for all else there is `inside.walk`.
 
 Legend: as in `inside`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
 order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these four nodes.
