@@ -248,6 +248,7 @@ class _Attempt:
         f, below1, below0 = closed.find_tree(
             cost, both, rows, on_path, self.costs, self.lattice.rest
         )
+        assert f >= 0, "a least cost belongs to a leaf or a split"
         below = (
             (below1, both[:, f, f], both[:, f, below1]),
             (below0, rows - both[:, f, f], both[:, below0, below0] - both[:, f, below0]),
