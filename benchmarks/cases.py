@@ -98,6 +98,16 @@ def optimum(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
     return _of_record(best.value, best.record)
 
 
+def _near_best(
+    data: Data, space: adtc.Space, monitor: adtc.Monitor, leaf: int, share: Fraction
+) -> str:
+    """Find the least errors + ``leaf`` per leaf; write the constraint of trees near it."""
+    objective = f"error + {leaf} * size"
+    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
+    assert best.value is not None
+    return f"{objective} <= {best.value * (1 + share)}"
+
+
 def near_best(
     data: Data,
     space: adtc.Space,
@@ -108,11 +118,8 @@ def near_best(
     metrics: tuple[str, ...] = (),
 ) -> Outcome:
     """Count the trees whose errors + ``leaf`` per leaf exceed the least by at most ``share``."""
-    objective = f"error + {leaf} * size"
     start = time.perf_counter()
-    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
-    assert best.value is not None
-    where = f"{objective} <= {best.value * (1 + share)}"
+    where = _near_best(data, space, monitor, leaf, share)
     if metrics:
         return tensor(data, space, monitor, metrics=metrics, where=where, start=start)
     found = adtc.count(data, space, where=where, monitor=monitor)
@@ -148,10 +155,7 @@ def near_best_tensors(
     metrics: tuple[str, ...],
 ) -> Outcome:
     """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
-    objective = f"error + {leaf} * size"
-    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
-    assert best.value is not None
-    where = f"{objective} <= {best.value * (1 + share)}"
+    where = _near_best(data, space, monitor, leaf, share)
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
     ground = circuit.prepare(make_plan(question), data, Switches(), monitor)
     start = time.perf_counter()
