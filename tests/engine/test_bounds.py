@@ -266,3 +266,17 @@ def test_majority_labels_take_the_fast_way_where_they_are_cheapest(objective, sh
         ]
         assert best[0] == best[1]
     assert set(asked) == {shared}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_features_that_share_a_call_do_not_see_each_others_pairs(seed):
+    """Nested features: below some of them fewer others split than below the one before."""
+    rng = np.random.default_rng(seed)
+    heights = rng.random(80)[:, None] + 0.25 * rng.random((80, 10))
+    data = adtc.Data.from_arrays(heights < np.sort(rng.random(10)), rng.integers(0, 2, 80))
+    space = adtc.Space(max_depth=3, minsup=6)
+    together, apart = (
+        adtc.optimize(data, space, switches=Switches(inclusion=inclusion)).value
+        for inclusion in (True, False)
+    )
+    assert together == apart
