@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba.core.errors import NumbaError
 
-from adtc.engine.kernels.jit import JIT_ENABLED, kernel_of_this_process
+from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, kernel_of_this_process
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
 
@@ -50,6 +51,65 @@ def test_a_part_can_be_called_from_python_too():
 def test_errors_inside_a_part_arrive():
     with pytest.raises(ValueError, match="a negative number came"):
         _sum_of_squares(np.array([1, -1]))
+
+
+@bare_kernel
+def _sum_of_rows(table, out):
+    for k in range(len(table)):
+        row = table[k]
+        for number in row:
+            out[k] += number
+
+
+@kernel_of_this_process
+def _row_sums(table):
+    out = np.zeros(len(table), np.int64)
+    _sum_of_rows(table, out)
+    return out
+
+
+def test_bare_parts_count_no_references():
+    assert _row_sums(np.arange(6).reshape(3, 2)).tolist() == [1, 5, 9]
+    (part,) = _sum_of_rows._part.overloads.values()
+    assert "NRT_" not in part.library.get_llvm_str()
+    out = np.zeros(1, np.int64)
+    _sum_of_rows(np.array([[3, 4]]), out)  # Python may call it, too
+    assert out.tolist() == [7]
+
+
+@bare_kernel
+def _new_array(n):
+    total = 0
+    for number in np.zeros(n, np.int64):
+        total += number
+    return total
+
+
+@bare_kernel
+def _itself(table):
+    return table
+
+
+@bare_kernel
+def _length_of_sums(table):
+    return len(_row_sums(table))
+
+
+@pytest.mark.parametrize(
+    ("part", "given", "why"),
+    [
+        (_new_array, 2, "Only accept returning of array passed into the function"),
+        (_itself, np.zeros((2, 2)), "_itself is a bare kernel, but hands over an array"),
+        (_length_of_sums, np.zeros((2, 2), np.int64), "hands over an array: _row_sums"),
+    ],
+)
+def test_bare_kernels_may_not_own_arrays(part, given, why):
+    @kernel_of_this_process
+    def caller(x):
+        return part(x)
+
+    with pytest.raises(NumbaError, match=why):
+        caller(given)
 
 
 def test_a_cached_kernel_is_not_compiled_again(tmp_path: Path):

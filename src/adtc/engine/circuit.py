@@ -18,7 +18,7 @@ from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
-from adtc.engine.kernels import stumps
+from adtc.engine.kernels import last_level, stumps
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
@@ -209,7 +209,7 @@ class _Builder:
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         limbs = self._limbs(math.inf, self.lattice.levels)
         if self.lattice.levels == 0:
-            pool, fill, scanned = stumps.closed_tensor(
+            pool, fill, scanned = last_level.closed_tensor(
                 self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
                 self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(limbs, 0),
                 stumps.new_work(self.table, self.leaves, limbs), self._no_cells(limbs), 0,

@@ -12,7 +12,7 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from adtc.engine.kernels.jit import JIT_ENABLED, kernel
+from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel
 
 # Bit extract is one instruction on x86 with BMI2; elsewhere six shift-and-mask steps do the same.
 HAS_PEXT = JIT_ENABLED and bool(binding.get_host_cpu_features().get("bmi2", False))
@@ -40,7 +40,7 @@ def _pext_instruction(context: Any, word: Any, mask: Any) -> Any:
 
 if JIT_ENABLED:
 
-    @kernel
+    @bare_kernel
     def popcount(word):
         return _ctpop(word)
 
@@ -51,7 +51,7 @@ else:
         return np.uint64(int(word).bit_count())
 
 
-@kernel
+@bare_kernel
 def moves_for(mask, moves):
     """Find for each of six steps which bits of a word must move so that ``mask``'s bits close up.
 
@@ -72,7 +72,7 @@ def moves_for(mask, moves):
         zeros_right &= ~parity
 
 
-@kernel
+@bare_kernel
 def extract_portable(word, mask, moves):
     """Gather the bits of ``word`` under ``mask`` at the low end, with prepared moves."""
     x = word & mask
@@ -84,7 +84,7 @@ def extract_portable(word, mask, moves):
 
 if HAS_PEXT:
 
-    @kernel
+    @bare_kernel
     def extract(word, mask, moves, use_pext):
         if use_pext:
             return _pext_instruction(word, mask)
@@ -92,13 +92,13 @@ if HAS_PEXT:
 
 else:
 
-    @kernel
+    @bare_kernel
     def extract(word, mask, moves, use_pext):
         """Gather the bits of ``word`` under ``mask`` at the low end."""
         return extract_portable(word, mask, moves)
 
 
-@kernel
+@bare_kernel
 def side_mask(column, negative, offsets, rows, mask):
     """Write the rows where ``column`` is 1 (or 0 if ``negative``) to ``mask``."""
     for p in range(len(rows)):
@@ -110,7 +110,7 @@ def side_mask(column, negative, offsets, rows, mask):
             mask[stop - 1] &= (np.uint64(1) << np.uint64(tail)) - np.uint64(1)
 
 
-@kernel
+@bare_kernel
 def plan_extract(mask, offsets, planes, kept, moves, new_offsets, new_rows, use_pext):
     """Count the rows under ``mask`` per word and plane, and lay out the compressed planes."""
     new_offsets[0] = 0
@@ -125,7 +125,7 @@ def plan_extract(mask, offsets, planes, kept, moves, new_offsets, new_rows, use_
         new_offsets[p + 1] = new_offsets[p] + ((rows + 63) >> 6)
 
 
-@kernel
+@bare_kernel
 def compress(source, mask, kept, moves, offsets, planes, new_offsets, use_pext, target):
     """Pack the bits of one column under ``mask`` plane by plane into ``target``."""
     for p in range(planes):
@@ -149,7 +149,7 @@ def compress(source, mask, kept, moves, offsets, planes, new_offsets, use_pext, 
             target[out] = word
 
 
-@kernel
+@bare_kernel
 def count_pairs(words, count, offsets, plane_group, plane_shift, pairs):
     """Count for all i <= j the rows where the features i and j are both 1.
 
@@ -187,7 +187,7 @@ def count_pairs(words, count, offsets, plane_group, plane_shift, pairs):
                 j += 1
 
 
-@kernel
+@bare_kernel
 def count_few_pairs(words, count, offsets, plane_group, plane_shift, columns, pairs):
     """Do what `count_pairs` does where planes have few words: loops run over the partners.
 
@@ -212,7 +212,7 @@ def count_few_pairs(words, count, offsets, plane_group, plane_shift, columns, pa
                 _add_one(columns[w, i:count], shift, out)
 
 
-@kernel
+@bare_kernel
 def _add_one(a, shift, out):
     kind = out.dtype.type
     x = a[0]
@@ -220,7 +220,7 @@ def _add_one(a, shift, out):
         out[j] += kind(popcount(x & a[j]) << shift)
 
 
-@kernel
+@bare_kernel
 def _add_two(a, b, shift, out):
     kind = out.dtype.type
     x, y = a[0], b[0]
@@ -228,7 +228,7 @@ def _add_two(a, b, shift, out):
         out[j] += kind((popcount(x & a[j]) + popcount(y & b[j])) << shift)
 
 
-@kernel
+@bare_kernel
 def _popcount_and(a, b):
     total = np.int64(0)
     for w in range(len(a)):
@@ -236,7 +236,7 @@ def _popcount_and(a, b):
     return total
 
 
-@kernel
+@bare_kernel
 def _popcount_and4(a, b0, b1, b2, b3):
     s0 = np.int64(0)
     s1 = np.int64(0)

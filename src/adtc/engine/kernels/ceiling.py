@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.paths import child, first_path, next_path, parent, seek
 
 CLOSED = 5  # sizes below the last level: 1 to 4 leaves
@@ -103,7 +103,7 @@ def bound_splits(n, paths, ways, bounds, fine):
             next_path(features, level)
 
 
-@kernel
+@bare_kernel
 def _fewest(features, level, signs, ways, bounds):
     """Return how many features split the parent with the fewest, without its own literal's."""
     best = float(ways.multiplicity.sum())
@@ -113,7 +113,7 @@ def _fewest(features, level, signs, ways, bounds):
     return max(best, 0.0)
 
 
-@kernel
+@bare_kernel
 def look_at_features(features, level, signs, n, number, ways, bounds):
     """Note which features may split a path, and sum them up with their twins: see `Bounds`."""
     minsup = ways.leaves.minsup
@@ -135,7 +135,7 @@ def look_at_features(features, level, signs, n, number, ways, bounds):
             active[2] += ways.multiplicity[f] * (again == 2)
 
 
-@kernel
+@bare_kernel
 def most_rows(features, level, signs, f, ways):
     """Bound the rows of a path of the last level on both sides of a feature; −1 if it is on it."""
     one = ways.support[0]
@@ -153,7 +153,7 @@ def most_rows(features, level, signs, f, ways):
     return one, zero
 
 
-@kernel
+@bare_kernel
 def _exchanged(features, level, signs, at, f, before, lattice):
     """Compute the number of a path with f = 1 in place of its literal at position ``at``."""
     rank = np.int64(0)
@@ -190,7 +190,7 @@ def sum_last(numbers, ways, spans, bounds):
     return trees, cells
 
 
-@kernel
+@bare_kernel
 def closed_terms(number, ways, bounds, terms):
     """Bound the trees below a path of the last level by their number of leaves."""
     lattice, leaves = ways.lattice, ways.leaves
@@ -209,20 +209,20 @@ def closed_terms(number, ways, bounds, terms):
         terms[4] = both * splitting**2 * labels**4
 
 
-@kernel
+@bare_kernel
 def last_terms(numbers, ways, bounds, out):
     """Write those bounds for several paths: ``[path, size]``."""
     for at in range(len(numbers)):
         closed_terms(numbers[at], ways, bounds, out[at])
 
 
-@kernel
+@bare_kernel
 def fewer(trees, counts, most_leaves, spans):
     """Bound the number of cells below a path by that of trees or of values."""
     return trees if trees < 4096 else min(trees, volume(counts, most_leaves, spans))
 
 
-@kernel
+@bare_kernel
 def volume(counts, most_leaves, spans):
     """Bound the number of cells below a path by the values that each axis can take there."""
     product = 1.0
@@ -287,7 +287,7 @@ def bound_above(level, n, nodes, ways, spans, bounds):
     return trees, cells
 
 
-@kernel
+@bare_kernel
 def can_split(node, one, zero, ways):
     """Tell whether a split is part of a tree within the budgets."""
     if not ways.live[one] or not ways.live[zero]:
@@ -299,7 +299,7 @@ def can_split(node, one, zero, ways):
     return True
 
 
-@kernel
+@bare_kernel
 def by_size(level, node, ways, bounds, terms, out):
     """Write the bounds of a path by size."""
     lattice = ways.lattice

@@ -14,11 +14,10 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from adtc.engine.kernels.jit import JIT_ENABLED, kernel
+from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, kernel
 
 EMPTY = np.int64(-(2**63))
-_FEW = 48  # cells that are sorted fastest one by one
-_DIGIT = 11  # binary digits that one pass of a sort looks at
+ANY = np.int64(2**62)  # as many as there are
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -47,7 +46,7 @@ def _multiply_high(context: Any, a: Any, b: Any) -> Any:
 
 if JIT_ENABLED:
 
-    @kernel
+    @bare_kernel
     def multiply_high(a, b):
         return _multiply_high(a, b)
 
@@ -76,7 +75,7 @@ def new_table(capacity, limbs, functionals):
     return table
 
 
-@kernel
+@bare_kernel
 def clear(table):
     """Empty a hash table."""
     for i in range(len(table.keys)):
@@ -95,14 +94,14 @@ def emptied(h, size):
     return h
 
 
-@kernel
+@bare_kernel
 def home(key, last):
     """Return where the search for ``key`` begins in a table whose last place is ``last``."""
     mixed = np.uint64(key) * _GOLDEN
     return np.int64(mixed ^ (mixed >> np.uint64(29))) & last
 
 
-@kernel
+@bare_kernel
 def find(keys, key):
     """Return the place of ``key`` in a table: its own, or the free one where it belongs."""
     last = len(keys) - 1
@@ -138,7 +137,7 @@ def doubled(h):
     return bigger
 
 
-@kernel
+@bare_kernel
 def copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, j):
     """Copy cell i of one list to place j of another with at least as many limbs."""
     new_keys[j] = keys[i]
@@ -150,7 +149,7 @@ def copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, j):
         new_costs[j, d] = costs[i, d]
 
 
-@kernel
+@bare_kernel
 def add_cell(h, size, key, value, cost):
     """Add a small ``value`` to the cell ``key``; return the new number of keys."""
     at = find(h.keys, key)
@@ -162,7 +161,7 @@ def add_cell(h, size, key, value, cost):
     return size
 
 
-@kernel
+@bare_kernel
 def occupied(h, at, key, size):
     """Give a free place to a key, with no trees yet; return the new number of keys."""
     h.keys[at] = key
@@ -171,7 +170,7 @@ def occupied(h, at, key, size):
     return size + 1
 
 
-@kernel
+@bare_kernel
 def carry_into(limbs, at, value):
     """Add ``value`` · 2**(64·at) to a number of several limbs."""
     while value != np.uint64(0) and at < len(limbs):
@@ -180,14 +179,14 @@ def carry_into(limbs, at, value):
         at += 1
 
 
-@kernel
+@bare_kernel
 def add_number(total, limbs):
     """Add a number of several limbs to ``total``."""
     for i in range(len(limbs)):
         carry_into(total, i, limbs[i])
 
 
-@kernel
+@bare_kernel
 def take_from(limbs, value):
     """Subtract a small ``value`` from a number; less than 0 stands for 2**(64 · limbs) more."""
     at = 0
@@ -198,7 +197,7 @@ def take_from(limbs, value):
         at += 1
 
 
-@kernel
+@bare_kernel
 def fused_multiply_add(total, a, b):
     """Add a · b to ``total``; all are numbers of several limbs."""
     for i in range(len(a)):
@@ -210,7 +209,7 @@ def fused_multiply_add(total, a, b):
                 carry_into(total, i + j + 1, multiply_high(a[i], b[j]))
 
 
-@kernel
+@bare_kernel
 def scaled(limbs, factor, out):
     """Write ``factor`` times a number to ``out``."""
     for i in range(len(out)):
@@ -221,49 +220,50 @@ def scaled(limbs, factor, out):
 
 
 @kernel
-def multiply(h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most):
-    """Add ``factor`` · list1 ⊗ list0 within the budgets ``b``.
-
-    Return the table (it may have grown), its number of keys, and the number of pairs looked at; or
-    −1 for the last if the table would need room for more than ``most`` keys.
-    """
-    h, size, scanned, _ = multiply_rows(
-        h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most, np.int64(2**62)
-    )
-    return h, size, scanned
-
-
-@kernel
 def multiply_rows(
-    h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most, places
+    h, size, list1, start1, stop1, list0, start0, stop0, factor, b, most, places, wide
 ):  # fmt: skip
-    """Multiply as long as the table has at most so many places.
+    """Add ``factor`` · list1 ⊗ list0 within the budgets ``b``; ``wide`` has room for a number.
 
-    Also returns the cell of list1 to go on with; it is ``stop1`` if nothing is left to do.
+    Return the table (it may have grown), its number of keys, the number of pairs looked at, −1 if
+    the table would need room for more than ``most`` keys, and the cell of list1 to go on with: it
+    is ``stop1`` unless the table would need more than so many ``places``.
     """
     scanned = np.int64(0)
-    wide = np.zeros(h.values.shape[1], np.uint64)
     stop = stop0
     for i in range(start1, stop1):
-        if len(b) and (i == start1 or list1.costs[i, 0] != list1.costs[i - 1, 0]):
-            stop = affordable(list0.costs, start0, stop, b[0] - list1.costs[i, 0])
-            if stop == start0:
-                break  # sorted: no later cell is cheaper
+        stop = affordable_end(list1, start1, i, list0, start0, stop, b)
+        if stop == start0:
+            break  # sorted: no later cell is cheaper
         if 2 * (size + stop - start0) > places:
             return h, size, scanned, i
         if size + stop - start0 > most:
             return h, size, np.int64(-1), i
         h = reserve(h, size, stop - start0)
         scanned += stop - start0
-        scaled(list1.values[i], factor, wide)
-        size = _add_row(
-            h.keys, h.values, h.costs, size, list1.keys[i], wide, list1.costs[i],
-            list0.keys, list0.values, list0.costs, start0, stop, b,
-        )  # fmt: skip
+        size = multiply_row(h, size, list1, i, list0, start0, stop, factor, b, wide)
     return h, size, scanned, stop1
 
 
-@kernel
+@bare_kernel
+def affordable_end(list1, start1, i, list0, start0, stop, b):
+    """Return the end of the cells of list0 that cell i of list1 can afford, below ``stop``."""
+    if len(b) == 0 or (i > start1 and list1.costs[i, 0] == list1.costs[i - 1, 0]):
+        return stop
+    return affordable(list0.costs, start0, stop, b[0] - list1.costs[i, 0])
+
+
+@bare_kernel
+def multiply_row(h, size, list1, i, list0, start, stop, factor, b, wide):
+    """Add the products of cell i of list1 with a part of list0 to a table that has room."""
+    scaled(list1.values[i], factor, wide)
+    return _add_row(
+        h.keys, h.values, h.costs, size, list1.keys[i], wide, list1.costs[i],
+        list0.keys, list0.values, list0.costs, start, stop, b,
+    )  # fmt: skip
+
+
+@bare_kernel
 def _add_row(
     keys, values, costs, size, key1, value1, cost1, keys0, values0, costs0, start, stop, b
 ):  # fmt: skip
@@ -296,7 +296,7 @@ def _add_row(
     return size
 
 
-@kernel
+@bare_kernel
 def affordable(costs, start, stop, left):
     """Return the end of the leading part of an ascending list whose cost is at most ``left``."""
     lo, hi = start, stop
@@ -309,7 +309,7 @@ def affordable(costs, start, stop, left):
     return lo
 
 
-@kernel
+@bare_kernel
 def fits(cost1, costs0, j, b):
     """Tell whether a cell and cell j of a list together fit all budgets but the first."""
     for d in range(1, len(b)):
@@ -318,7 +318,7 @@ def fits(cost1, costs0, j, b):
     return True
 
 
-@kernel
+@bare_kernel
 def within(cost, b):
     """Tell whether a vector of costs fits the budgets."""
     for d in range(len(b)):
@@ -334,6 +334,12 @@ def append_table(h, size, pool, start):
     Return the pool (it may have grown) and the end of its list.
     """
     pool = room_for(pool, start, size)
+    return pool, copy_table(h, pool, start)
+
+
+@bare_kernel
+def copy_table(h, pool, start):
+    """Copy a table's non-zero cells to a pool that has room for them; return their end."""
     keys, values, costs = h.keys, h.values, h.costs
     new_keys, new_values, new_costs = pool.keys, pool.values, pool.costs
     stop = start
@@ -341,85 +347,7 @@ def append_table(h, size, pool, start):
         if keys[i] != EMPTY and positive(values, i):
             copy_cell(keys, values, costs, i, new_keys, new_values, new_costs, stop)
             stop += 1
-    return pool, stop
-
-
-@kernel
-def append_sorted(h, size, pool, start):
-    """Append a table's non-zero cells sorted by first cost; return as `append_table` does."""
-    pool, stop = append_table(h, size, pool, start)
-    sort_by_cost(pool, start, stop, new_cells(stop - start, h.values.shape[1], h.costs.shape[1]))
-    return pool, stop
-
-
-@kernel
-def sort_by_cost(pool, start, stop, spare):
-    """Sort a part of a list by its first cost, if there are costs; ``spare`` has room for it."""
-    n = stop - start
-    if n < 2 or pool.costs.shape[1] == 0:
-        return
-    keys, values, costs = spare.keys[:n], spare.values[:n], spare.costs[:n]
-    new_keys, new_values, new_costs = pool.keys, pool.values, pool.costs
-    copy_cells(pool, start, spare, np.int64(0), n)
-    order = _insertion_order(costs) if n <= _FEW else _digit_order(costs)
-    for k in range(n):
-        copy_cell(keys, values, costs, order[k], new_keys, new_values, new_costs, start + k)
-
-
-@kernel
-def _insertion_order(costs):
-    """Return the order of a few cells by their first cost."""
-    order = np.empty(len(costs), np.int32)
-    for k in range(len(costs)):
-        at = k
-        while at > 0 and costs[order[at - 1], 0] > costs[k, 0]:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = k
-    return order
-
-
-@kernel
-def _digit_order(costs):
-    """Return the order of many cells by their first cost."""
-    n = len(costs)
-    first = np.empty(n, np.int64)
-    for k in range(n):
-        first[k] = costs[k, 0]
-    return sort_digits(first, np.empty((2, n), np.int64), np.empty((2, n), np.int32))[1]
-
-
-@kernel
-def sort_digits(unsorted, keys, places):
-    """Sort numbers by one digit after the other; return them sorted and where they were.
-
-    ``keys`` and ``places`` are two rows each, used in turn. Equal numbers stay in their order.
-    """
-    n = len(unsorted)
-    low, high = unsorted.min(), unsorted.max()
-    old, new = 0, 1
-    for k in range(n):
-        keys[old, k] = unsorted[k] - low
-        places[old, k] = k
-    ends = np.empty(min(1 << _DIGIT, high - low + 1), np.int64)
-    last = (1 << _DIGIT) - 1
-    shift = 0
-    while (high - low) >> shift:
-        ends[:] = 0
-        for k in range(n):
-            ends[(keys[old, k] >> shift) & last] += 1
-        before = np.int64(0)
-        for digit in range(len(ends)):
-            ends[digit], before = before, before + ends[digit]
-        for k in range(n):
-            digit = (keys[old, k] >> shift) & last
-            at = ends[digit]
-            ends[digit] = at + 1
-            keys[new, at] = keys[old, k]
-            places[new, at] = places[old, k]
-        old, new = new, old
-        shift += _DIGIT
-    return keys[old, :n], places[old, :n]
+    return stop
 
 
 @kernel
@@ -434,7 +362,7 @@ def room_for(pool, start, more):
     return bigger
 
 
-@kernel
+@bare_kernel
 def copy_cells(old, start, new, at, n):
     """Copy a part of a list; slices would take seconds to compile, for their error messages."""
     keys, values, costs = old.keys, old.values, old.costs
@@ -443,7 +371,7 @@ def copy_cells(old, start, new, at, n):
         copy_cell(keys, values, costs, start + k, new_keys, new_values, new_costs, at + k)
 
 
-@kernel
+@bare_kernel
 def positive(values, i):
     """Tell whether a number of a list is not 0."""
     for l in range(values.shape[1]):

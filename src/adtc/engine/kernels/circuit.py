@@ -17,15 +17,16 @@ from adtc.engine.kernels.cells import (
     new_table,
     reserve,
     room_for,
-    sort_by_cost,
 )
 from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
 from adtc.engine.kernels.inside import after, make_stack, open_literal
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.last_level import closed_tensor, pour
 from adtc.engine.kernels.leaves import drop_trivial, put_leaf
 from adtc.engine.kernels.parted import SMALL, append_large
 from adtc.engine.kernels.paths import child, seek
-from adtc.engine.kernels.stumps import closed_tensor, new_work, pour
+from adtc.engine.kernels.sorting import sort_by_cost
+from adtc.engine.kernels.stumps import new_work
 
 
 @kernel
@@ -94,7 +95,7 @@ def fill_last(
     return pool, fill, scanned
 
 
-@kernel
+@bare_kernel
 def _leads_somewhere(stack, level, side, c, lattice, wanted):
     """Tell whether one of the two paths behind a literal is wanted."""
     below = level + 1
@@ -158,7 +159,7 @@ def fill_level(
             else:
                 h, size, looked, row = multiply_rows(
                     h, size, below, pairs[done, 0], pairs[done, 1], below, pairs[done, 2],
-                    pairs[done, 3], factor, b, most - fill, SMALL,
+                    pairs[done, 3], factor, b, most - fill, SMALL, wide,
                 )  # fmt: skip
                 if looked < 0:
                     return pool, fill, looked
@@ -195,7 +196,7 @@ def fill_level(
     return pool, fill, scanned
 
 
-@kernel
+@bare_kernel
 def find_splits(features, level, signs, n, lattice, live, starts, stops, pairs):
     """Write where the children's tensors are for every split of a path; return how many.
 
@@ -222,7 +223,7 @@ def find_splits(features, level, signs, n, lattice, live, starts, stops, pairs):
     return splits
 
 
-@kernel
+@bare_kernel
 def count_products(pairs):
     """Count the cell pairs that a path's tensor is made of."""
     products = np.int64(0)

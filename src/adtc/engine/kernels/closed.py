@@ -10,7 +10,7 @@ Legend: quadrants 11 10 01 00 of features i and j; best1[i], best0[i] best stump
 
 import numpy as np
 
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.paths import leaf_cost
 
 LANES = 16  # loops over pairs run over whole vectors of this many
@@ -52,7 +52,7 @@ def least_cost(
     return best
 
 
-@kernel
+@bare_kernel
 def _leaf(cost, votes, labels, majority):
     """Return the cost of the label a leaf carries: the cheapest, or the majority's."""
     chosen = 0
@@ -65,7 +65,7 @@ def _leaf(cost, votes, labels, majority):
     return cost[chosen]
 
 
-@kernel
+@bare_kernel
 def least_binary(
     C, totals, features, support, rest, weights, constant, minsup, infinity, rows1, cost1,
     rows_of, cost_of, best1, best0,
@@ -117,13 +117,13 @@ def least_binary(
     return best
 
 
-@kernel
+@bare_kernel
 def _set(array, start, stop, value):
     for j in range(start, stop):
         array[j] = value
 
 
-@kernel
+@bare_kernel
 def _add_group(source, start, stop, weight, first, rows_of, cost_of):
     """Add one group's rows and their cost to a feature's pairs; the first group sets them."""
     if first:
@@ -136,7 +136,7 @@ def _add_group(source, start, stop, weight, first, rows_of, cost_of):
             cost_of[j] += weight * source[j]
 
 
-@kernel
+@bare_kernel
 def least_mixed(
     rows, cost, rows1, cost1, support, cost_all, features, constant, minsup, infinity, best1,
     best0,
@@ -170,7 +170,7 @@ def least_mixed(
     return best
 
 
-@kernel
+@bare_kernel
 def _pairs_with(
     b_row, n_row, b1, n1, bi, ni, b_rest, n_rest, constant, minsup, infinity, best1, best0,
     here1, here0,
@@ -225,7 +225,7 @@ def _all_pairs(
             best0[j] = min(best0[j], q[1] + q[3])
 
 
-@kernel
+@bare_kernel
 def _quadrants(both, first, second, everything, out):
     """Split a count by two features: 11, 10, 01, 00."""
     out[0] = both
@@ -273,7 +273,7 @@ def _best_below(f, positive, whole, both, on_path, costs, rest):
     return least, best
 
 
-@kernel
+@bare_kernel
 def _cost_of_leaf(counts, costs):
     """Return the cost of a leaf for the first functional; too few rows cost infinitely much."""
     support = np.int64(0)

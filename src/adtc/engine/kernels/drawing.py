@@ -13,7 +13,7 @@ import numpy as np
 from adtc.engine.kernels.bits import popcount
 from adtc.engine.kernels.ceiling import CLOSED, by_size, closed_terms, look_at_features
 from adtc.engine.kernels.cells import within
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.leaves import leaf_cell, leaf_labels
 from adtc.engine.kernels.paths import child, seek
 
@@ -115,7 +115,7 @@ def new_room(lattice, table, ways, sizes, n):
     )
 
 
-@kernel
+@bare_kernel
 def choose(rng, weights):
     """Draw a position in proportion to weights; −1 if all are zero."""
     total = weights.sum()
@@ -171,7 +171,7 @@ def draw_tree(rng, level, node, k, n, table, full, ways, bounds, free, room, sum
     return ways.leaves.trivial_splits or not room.trivial[0]
 
 
-@kernel
+@bare_kernel
 def draw_split(rng, level, node, k, n, ways, bounds, room):
     """Draw a leaf (0) or a split (−2) for a path above the last level; −1 if neither came out.
 
@@ -205,7 +205,7 @@ def draw_split(rng, level, node, k, n, ways, bounds, room):
     return -2 if first >= 0 else -1, one, zero, np.int64(first)
 
 
-@kernel
+@bare_kernel
 def draw_leaf(rng, counts, leaves, unlike, room, sums):
     """Draw a leaf's label and add up its key and costs; −1 if it has too few rows.
 
@@ -224,7 +224,7 @@ def draw_leaf(rng, counts, leaves, unlike, room, sums):
     return label
 
 
-@kernel
+@bare_kernel
 def draw_closed(rng, node, k, n, table, full, ways, bounds, free, unlike, room, sums):
     """Draw a tree below a path of the last level; return its label, −2 a split, or −1 none."""
     lattice, leaves = ways.lattice, ways.leaves
@@ -276,7 +276,7 @@ def draw_closed(rng, node, k, n, table, full, ways, bounds, free, unlike, room, 
     return np.int64(-2)
 
 
-@kernel
+@bare_kernel
 def draw_split_of(
     rng, mask, whole, again, other, active, candidates, free, table, minsup, room, ones, zeros
 ):  # fmt: skip
@@ -293,7 +293,7 @@ def draw_split_of(
     return np.int64(-1), 0
 
 
-@kernel
+@bare_kernel
 def draw_feature(rng, again, active, candidates, originals):
     """Draw a feature that may split a path of the last level, and a side; −1 if there is none.
 
@@ -314,7 +314,7 @@ def draw_feature(rng, again, active, candidates, originals):
             return f, side
 
 
-@kernel
+@bare_kernel
 def enough(ones, zeros, minsup):
     """Tell whether both sides of a split have rows for a leaf."""
     one = np.int64(0)
@@ -325,7 +325,7 @@ def enough(ones, zeros, minsup):
     return one >= minsup and zero >= minsup
 
 
-@kernel
+@bare_kernel
 def take_side(mask, column, negative, out):
     """Keep the rows on one side of a feature."""
     turn = ~np.uint64(0) if negative else np.uint64(0)
@@ -333,7 +333,7 @@ def take_side(mask, column, negative, out):
         out[w] = mask[w] & (column[w] ^ turn)
 
 
-@kernel
+@bare_kernel
 def split_counts(mask, column, table, whole, ones, zeros):
     """Count the rows of both sides of a feature, by group."""
     ones[:] = 0
@@ -345,7 +345,7 @@ def split_counts(mask, column, table, whole, ones, zeros):
         zeros[g] = whole[g] - ones[g]
 
 
-@kernel
+@bare_kernel
 def ones_of_both(a, b):
     """Count the bits that are set in both."""
     total = np.int64(0)

@@ -10,10 +10,10 @@ features i and j are both 1, in either order, and 0 beyond the features.
 
 from adtc.engine.kernels.bits import popcount
 from adtc.engine.kernels.closed import LANES
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel
 
 
-@kernel
+@bare_kernel
 def mirror(matrix, size):
     """Fill in what lies below the diagonal; 0 beyond the features."""
     padded = (size + LANES - 1) // LANES * LANES
@@ -25,7 +25,7 @@ def mirror(matrix, size):
             row[j] = 0
 
 
-@kernel
+@bare_kernel
 def least_of_four(M1, M_c, M_h, both, whole, size, constant, ones, rows, best1, best0, least):
     """Write the least cost of trees of depth at most 2 for the signs f h, f ¬h, ¬f h, ¬f ¬h.
 
@@ -59,7 +59,7 @@ def least_of_four(M1, M_c, M_h, both, whole, size, constant, ones, rows, best1, 
         least[s] = found + 4 * add
 
 
-@kernel
+@bare_kernel
 def _spread(row1, row_c, row_h, row_ch, padded, both, only_c, only_h, neither):
     """Write one row of all four sign patterns."""
     kind = both.dtype.type
@@ -71,7 +71,7 @@ def _spread(row1, row_c, row_h, row_ch, padded, both, only_c, only_h, neither):
         neither[j] = kind(kind(row1[j] - one) - kind(two - x))
 
 
-@kernel
+@bare_kernel
 def _split_below(row, ones, padded, here, rest, best1, best0):
     """Update the best stumps on both sides of every feature j with a split on feature i."""
     # few arrays per loop, and every value cast back to one type: else it is not vectorised
@@ -86,7 +86,7 @@ def _split_below(row, ones, padded, here, rest, best1, best0):
         best0[j] = min(best0[j], kind(q10 + q00))
 
 
-@kernel
+@bare_kernel
 def weigh_pairs(words, size, used, weights, columns, out):
     """Write what the rows with features i and j cost for all i <= j, from few words each.
 
@@ -108,7 +108,7 @@ def weigh_pairs(words, size, used, weights, columns, out):
             _weigh_more(columns[w, i:size], weights[w], row)
 
 
-@kernel
+@bare_kernel
 def _weigh_one(a, weight, out):
     kind = out.dtype.type
     x = a[0]
@@ -116,7 +116,7 @@ def _weigh_one(a, weight, out):
         out[j] = kind(weight * kind(popcount(x & a[j])))
 
 
-@kernel
+@bare_kernel
 def _weigh_two(a, b, weight1, weight2, out):
     kind = out.dtype.type
     x, y = a[0], b[0]
@@ -125,7 +125,7 @@ def _weigh_two(a, b, weight1, weight2, out):
         out[j] = kind(one + kind(weight2 * kind(popcount(y & b[j]))))
 
 
-@kernel
+@bare_kernel
 def _weigh_more(a, weight, out):
     kind = out.dtype.type
     x = a[0]

@@ -19,7 +19,7 @@ from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, pla
 from adtc.engine.kernels.closed import LANES, least_mixed
 from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
 from adtc.engine.kernels.inside import after, make_stack, open_literal
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 
 FEW = 4  # words per plane up to which pairs are counted side by side
 
@@ -128,7 +128,7 @@ def mixing(costs):
     return mix
 
 
-@kernel
+@bare_kernel
 def blend(counts, size, mix, out):
     """Turn counts by group into channels, above the diagonal and on it."""
     for ch in range(mix.shape[0]):
@@ -137,7 +137,7 @@ def blend(counts, size, mix, out):
                 _blend_row(counts[g, i], i, size, mix[ch, g], g == 0, out[ch, i])
 
 
-@kernel
+@bare_kernel
 def blend_all(counts, size, weights, out):
     """Turn counts by group into one channel in one go, what lies between the pairs included."""
     count = size * out.shape[1]
@@ -145,7 +145,7 @@ def blend_all(counts, size, weights, out):
         _blend_row(counts[g].reshape(-1), 0, count, weights[g], g == 0, out.reshape(-1)[:count])
 
 
-@kernel
+@bare_kernel
 def _blend_row(source, start, stop, weight, first, out):
     kind = out.dtype.type
     if first:
@@ -156,12 +156,12 @@ def _blend_row(source, start, stop, weight, first, out):
             out[j] += kind(weight * source[j])
 
 
-@kernel
+@bare_kernel
 def splits(room, s, at, costs):
     return costs.minsup <= room.ones[s, 0, at] <= room.whole[s, 0] - costs.minsup
 
 
-@kernel
+@bare_kernel
 def solve(s, active, node, mix, room, costs, least):
     """Find the least costs of one of the nodes at hand."""
     padded = (active + LANES - 1) // LANES * LANES
@@ -218,7 +218,7 @@ def walk_pairs(first, table, lattice, costs, use_pext, counts, least):
                     stage[level] = 0
 
 
-@kernel
+@bare_kernel
 def note(rows, node, minsup, counts):
     """Record the rows of a path; False if they are too few for a leaf."""
     support = np.int64(0)
@@ -231,7 +231,7 @@ def note(rows, node, minsup, counts):
     return True
 
 
-@kernel
+@bare_kernel
 def below_prefix(
     stack, level, side, start, mix, prefix, room, table, lattice, costs, use_pext, counts, least
 ):
@@ -250,7 +250,7 @@ def below_prefix(
             )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def count_single(stack, level, side, c, mix, prefix, room, table, use_pext):
     """Count the pairs among the prefix's rows with one feature, and leave those rows packed."""
     pack_single(stack, level, side, c, prefix, room, table, use_pext)
@@ -262,7 +262,7 @@ def count_single(stack, level, side, c, mix, prefix, room, table, use_pext):
             mirror(prefix.M2[c, ch], used)
 
 
-@kernel
+@bare_kernel
 def pack_single(stack, level, side, c, prefix, room, table, use_pext):
     """Pack the prefix's rows with one feature."""
     offsets, planes = stack.offsets[level, side], len(table.plane_group)
@@ -275,7 +275,7 @@ def pack_single(stack, level, side, c, prefix, room, table, use_pext):
         )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def turn_to_minority(stack, level, side, mix, prefix):
     """Copy the prefix's rows and pair counts with every feature turned to its smaller side."""
     used = stack.used[level]
@@ -333,7 +333,7 @@ def note_singles(stack, level, side, c, prefix, lattice, minsup, counts):
         note(rows, number + (np.int64(negative) << level), minsup, counts)
 
 
-@kernel
+@bare_kernel
 def two_literals(
     stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext, counts, least
 ):
@@ -374,7 +374,7 @@ def two_literals(
             solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
 
 
-@kernel
+@bare_kernel
 def _solve_four(
     used, level, c, h, number, mix, prefix, room, table, costs, use_pext, least
 ):  # fmt: skip
@@ -406,7 +406,7 @@ def _solve_four(
             least[d, _signed(number, level, c, h, s, prefix)] = room.least[s]
 
 
-@kernel
+@bare_kernel
 def _pack_pair(h, active, room, table, use_pext):
     """Pack the rows of P ∧ f ∧ h for the features of A."""
     planes = len(table.plane_group)
@@ -421,7 +421,7 @@ def _pack_pair(h, active, room, table, use_pext):
         )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def _count(active, room, table):
     """Count the pairs among the rows that are packed."""
     planes = len(table.plane_group)
@@ -436,7 +436,7 @@ def _count(active, room, table):
         )
 
 
-@kernel
+@bare_kernel
 def _signed(number, level, c, h, s, prefix):
     """Return the path that is the s-th of the four."""
     negative1 = (s >= 2) != prefix.flipped[c]
@@ -444,7 +444,7 @@ def _signed(number, level, c, h, s, prefix):
     return number + (np.int64(negative1) << level) + (np.int64(negative2) << (level + 1))
 
 
-@kernel
+@bare_kernel
 def choose_active(used, c, h, prefix, room, costs):
     """List the features that can split at least one of the four nodes, with their diagonals."""
     active = 0
@@ -467,7 +467,7 @@ def choose_active(used, c, h, prefix, room, costs):
     return active
 
 
-@kernel
+@bare_kernel
 def spread_signs(c, h, active, mix, prefix, room, infinity):
     """Make the channels of all four sign patterns from the counts of the first."""
     four = room.four
@@ -483,7 +483,7 @@ def spread_signs(c, h, active, mix, prefix, room, infinity):
     no_pairs_beyond(active, room, infinity)
 
 
-@kernel
+@bare_kernel
 def no_pairs_beyond(active, room, infinity):
     """Say "no such pair" in the places that fill the last vector of each row."""
     padded = (active + LANES - 1) // LANES * LANES
@@ -493,7 +493,7 @@ def no_pairs_beyond(active, room, infinity):
                 room.four[s, 0, i, j] = -infinity
 
 
-@kernel
+@bare_kernel
 def _spread_row(row1, row_c, row_h, A, blended, start, stop, both, only_c, only_h, neither):
     kind = both.dtype.type
     for j in range(start, stop):

@@ -17,7 +17,7 @@ import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_pairs, plan_extract, side_mask
 from adtc.engine.kernels.closed import LANES, least_binary, least_cost
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 
 
 class Table(NamedTuple):
@@ -175,7 +175,7 @@ def walk(first, table, lattice, costs, use_pext, counts, least):
                 stage[level] = 0
 
 
-@kernel
+@bare_kernel
 def after(stack, level, feature):
     """Find the first slot whose feature comes after ``feature``: the canonical order."""
     i = 0
@@ -220,7 +220,7 @@ def open_literal(stack, level, side, c, table, lattice, minsup, use_pext):
     _subtract(stack, level, side, small, groups)
 
 
-@kernel
+@bare_kernel
 def _choose_slots(stack, level, side, c, support, groups, levels, minsup):
     """Keep the features that can still split a child, and those that can still extend its path.
 
@@ -249,7 +249,7 @@ def _choose_slots(stack, level, side, c, support, groups, levels, minsup):
     stack.used[below] = used
 
 
-@kernel
+@bare_kernel
 def _compress_side(stack, level, side, c, s, use_pext):
     """Pack the kept features' rows of one side of the literal."""
     below = level + 1
@@ -268,7 +268,7 @@ def _compress_side(stack, level, side, c, s, use_pext):
         )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def _subtract(stack, level, side, small, groups):
     """Get the larger side's pair counts as parent minus smaller side; name the slots' features."""
     below = level + 1
@@ -286,7 +286,7 @@ def _subtract(stack, level, side, small, groups):
         positions[i] = stack.U[level, positions[i]]
 
 
-@kernel
+@bare_kernel
 def visit(stack, level, side, table, lattice, costs, scratch, counts, least):
     """Record a node; True if the walk must go on below it."""
     support = np.int64(0)
@@ -306,7 +306,7 @@ def visit(stack, level, side, table, lattice, costs, scratch, counts, least):
     return False
 
 
-@kernel
+@bare_kernel
 def close(C, totals, used, support, rest, costs, scratch, least):
     """Solve the subproblem of depth ``rest`` on pair counts for every functional."""
     if len(totals) and costs.weights.shape[1] == 2 and not costs.majority:
@@ -331,7 +331,7 @@ def close(C, totals, used, support, rest, costs, scratch, least):
         )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def _gather_rows(C, used, support, rest, minsup, scratch):
     """Collect the features that split the node, and how many rows each pair has."""
     active = np.int64(0)
@@ -356,13 +356,13 @@ def _gather_rows(C, used, support, rest, minsup, scratch):
     return active
 
 
-@kernel
+@bare_kernel
 def _add_row(source, positions, start, stop, factor, out):
     for j in range(start, stop):
         out[j] += factor * source[positions[j]]
 
 
-@kernel
+@bare_kernel
 def _gather_costs(C, totals, active, rest, weights, scratch):
     """Turn counts by group into costs by label: one linear combination each."""
     labels, groups = weights.shape
@@ -388,7 +388,7 @@ def _gather_costs(C, totals, active, rest, weights, scratch):
                         _add_row(row, scratch.active, i + 1, active, weights[l, g], out)
 
 
-@kernel
+@bare_kernel
 def _gather_votes(C, totals, active, rest, costs, scratch):
     """Count the classes, for the majority label."""
     one = scratch.rows.dtype.type(1)

@@ -12,9 +12,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, TypeVar, cast
 
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.errors import CompilerError
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
@@ -29,24 +31,38 @@ JIT_ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 def kernel(function: F) -> F:
     """Compile a kernel; without a writable cache directory it is compiled once per process."""
-    compiled = kernel_of_this_process(function)
+    return _cached(kernel_of_this_process(function))
+
+
+def bare_kernel(function: F) -> F:
+    """Compile a kernel that makes no arrays and returns none.
+
+    As a part of others it counts no references: whoever called it holds its arrays. Counting them
+    takes longer than most of these kernels work, since threads must agree on every count.
+    """
+    return _cached(cast(F, _Kernel(function, bare=True))) if JIT_ENABLED else function
+
+
+def kernel_of_this_process(function: F) -> F:
+    """Compile a kernel that is not kept on disk, such as one made of a user's functions."""
+    return cast(F, _Kernel(function)) if JIT_ENABLED else function
+
+
+def _cached(compiled: F) -> F:
     if JIT_ENABLED:
         with suppress(RuntimeError):  # Numba found no place for its cache
             cast(_Kernel, compiled).enable_caching()
     return compiled
 
 
-def kernel_of_this_process(function: F) -> F:
-    """Compile a kernel that is not kept on disk, such as one made of a user's functions."""
-    return cast(F, _Kernel(function, targetoptions=OPTIONS)) if JIT_ENABLED else function
-
-
 class _Kernel(CPUDispatcher):
     """Whole where Python calls it, a part where another kernel does."""
 
-    def __init__(self, function: Callable[..., Any], **options: Any) -> None:
-        super().__init__(function, **options)
-        self._part = _Part(function, pipeline_class=_PartCompiler, **options)
+    def __init__(self, function: Callable[..., Any], *, bare: bool = False) -> None:
+        super().__init__(function, targetoptions=OPTIONS)
+        # said of every part: unsaid, it would be as for the caller that was compiled first
+        options = OPTIONS | {"_nrt": not bare}
+        self._part = _Part(function, targetoptions=options, pipeline_class=_PartCompiler)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self._part.get_call_template(args, kws)
@@ -85,11 +101,28 @@ class _PartLowering(NativeLowering):
         state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         state.flags.no_cpython_wrapper = True
+        if not state.flags.nrt:
+            _check_bare(state)
         super().run_pass(state)
         name = _Name()
         state.targetctx.insert_user_function(name, state.cr.fndesc, [state.library])
         state["cr"] = state.cr._replace(cfunc=name)
         return True
+
+
+def _check_bare(state: Any) -> None:
+    """Refuse a bare kernel that would lose or leak an array; making one is refused by Numba."""
+    returned = {"the caller": state.return_type}
+    for call, signature in state.calltypes.items():
+        callee = state.typemap.get(call.func.name) if getattr(call, "op", "") == "call" else None
+        if isinstance(callee, types.Dispatcher):
+            returned[callee.dispatcher.py_func.__name__] = signature.return_type
+    for function, kind in returned.items():
+        if state.targetctx.data_model_manager[kind].contains_nrt_meminfo():
+            raise CompilerError(
+                f"{state.func_id.func_name} is a bare kernel, but hands over an array: "
+                f"{function}, {kind}"
+            )
 
 
 class _Name:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.cells import EMPTY, add_cell, find, occupied, take_from, within
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 
 
 class Leaves(NamedTuple):
@@ -46,7 +46,7 @@ def leaf_labels(counts, leaves, labels):
     return 1
 
 
-@kernel
+@bare_kernel
 def leaf_cell(counts, label, leaves, cost):
     """Return the key of a leaf and write its costs."""
     key = np.int64(leaves.key_constant)
@@ -59,7 +59,7 @@ def leaf_cell(counts, label, leaves, cost):
     return key
 
 
-@kernel
+@bare_kernel
 def put_leaf(h, size, counts, leaves, b, labels, cost):
     """Add a node's own leaves within its budgets; return the table's number of keys."""
     for at in range(leaf_labels(counts, leaves, labels)):
@@ -111,7 +111,7 @@ def new_leaf(labels, functionals):
     )
 
 
-@kernel
+@bare_kernel
 def measure_leaf(counts, support, leaves, leaf):
     """Write the keys and costs of a leaf under every label, and which labels it may carry."""
     key, cost, ok = leaf
@@ -131,7 +131,7 @@ def measure_leaf(counts, support, leaves, leaf):
         keep_majority(counts, leaves.group_label, ok)
 
 
-@kernel
+@bare_kernel
 def keep_majority(counts, group_label, ok):
     """Admit only the label with the most rows; ties: the smallest."""
     best = np.int64(-1)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.cells import (
+    ANY,
     EMPTY,
     add_number,
     affordable,
@@ -21,13 +22,13 @@ from adtc.engine.kernels.cells import (
     copy_cell,
     fits,
     fused_multiply_add,
-    multiply,
+    multiply_rows,
     positive,
     room_for,
     scaled,
-    sort_digits,
 )
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.sorting import extremes, sort_digits
 
 SMALL = np.int64(1 << 17)  # places of a hash table that caches hold
 _SWEEP = np.int64(1 << 25)  # products held at once
@@ -52,17 +53,18 @@ def append_large(h, size, pairs, row, below, multiplicity, b, most, pool, start,
     holds, the pairs looked at, and the list ``spare``, which is used in between and may have grown.
     """
     bins, scanned = _count_bins(h, pairs, row, below, b)
-    if bins.count.max() <= _SWEEP:
+    if extremes(bins.count)[1] <= _SWEEP:
         most += most // 2  # a list needs less room than a table
         spare = room_for(spare, np.int64(0), min(bins.count.sum(), _SWEEP))
         pool, stop = _append_parted(
             h, pairs, row, below, multiplicity, b, bins, most, pool, start, spare
         )
         return pool, stop, scanned, spare
+    wide = np.zeros(h.values.shape[1], np.uint64)
     for p in range(len(pairs)):  # very many products on few keys: these are best found by hash
-        h, size, looked = multiply(
+        h, size, looked, _ = multiply_rows(
             h, size, below, row if p == 0 else pairs[p, 0], pairs[p, 1], below, pairs[p, 2],
-            pairs[p, 3], np.uint64(multiplicity[pairs[p, 4]]), b, most,
+            pairs[p, 3], np.uint64(multiplicity[pairs[p, 4]]), b, most, ANY, wide,
         )  # fmt: skip
         if looked < 0:
             return pool, looked, scanned, spare
@@ -126,7 +128,7 @@ def _append_parted(h, pairs, row, below, multiplicity, b, bins, most, pool, star
     return pool, stop
 
 
-@kernel
+@bare_kernel
 def _key_range(h, pairs, below):
     """Return the least and the largest key that may occur."""
     low, high = np.int64(2**62), np.int64(-(2**62))
@@ -137,12 +139,12 @@ def _key_range(h, pairs, below):
         keys1 = below.keys[pairs[p, 0] : pairs[p, 1]]
         keys0 = below.keys[pairs[p, 2] : pairs[p, 3]]
         if len(keys1) and len(keys0):
-            low = min(low, keys1.min() + keys0.min())
-            high = max(high, keys1.max() + keys0.max())
+            (low1, high1), (low0, high0) = extremes(keys1), extremes(keys0)
+            low, high = min(low, low1 + low0), max(high, high1 + high0)
     return low, high
 
 
-@kernel
+@bare_kernel
 def _row_end(costs, i, first, start0, stop, b):
     """Return the end of the part of list0 that cell i of list1 can be multiplied with.
 
@@ -153,14 +155,14 @@ def _row_end(costs, i, first, start0, stop, b):
     return stop
 
 
-@kernel
+@bare_kernel
 def _count_row(count, low, shift, key1, cost1, keys0, costs0, start, stop, b):
     for j in range(start, stop):
         if len(b) < 2 or fits(cost1, costs0, j, b):
             count[(key1 + keys0[j] - low) >> shift] += 1
 
 
-@kernel
+@bare_kernel
 def _next_sweep(count, first, most, part_of, ends):
     """Divide as many bins as hold ``most`` products, from ``first`` on, into parts.
 
@@ -185,7 +187,7 @@ def _next_sweep(count, first, most, part_of, ends):
     return after
 
 
-@kernel
+@bare_kernel
 def _part_table(h, low, shift, part_of, ends, parted):
     """Write a table's cells of this sweep to their parts; ``ends`` move on."""
     keys, values, costs = h.keys, h.values, h.costs
@@ -217,7 +219,7 @@ def _part_products(pairs, row, below, multiplicity, b, low, shift, part_of, ends
             )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def _part_row(
     keys, values, costs, low, shift, part_of, ends, key1, value1, cost1, keys0, values0, costs0,
     start, stop, b,
@@ -263,12 +265,12 @@ def _append_part(parted, begin, end, scratch, pool, stop):
     part = parted.keys[begin:end]
     keys, places = sort_digits(part, scratch[0], scratch[1])
     return _sum_equal_keys(
-        keys, places, part.min(), parted.values[begin:end], parted.costs[begin:end],
+        keys, places, extremes(part)[0], parted.values[begin:end], parted.costs[begin:end],
         pool.keys, pool.values, pool.costs, stop,
     )  # fmt: skip
 
 
-@kernel
+@bare_kernel
 def _sum_equal_keys(
     keys, places, low, values, costs, pool_keys, pool_values, pool_costs, stop
 ):  # fmt: skip

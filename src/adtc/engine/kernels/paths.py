@@ -8,17 +8,17 @@ affordable for every functional at once; I is live iff there is such a parent.
 
 import numpy as np
 
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 
 
-@kernel
+@bare_kernel
 def first_path(features, level):
     """Start the enumeration of ascending feature sets in the order of their ranks."""
     for i in range(level):
         features[i] = i
 
 
-@kernel
+@bare_kernel
 def next_path(features, level):
     """Step to the next feature set: raise the first feature that can be raised."""
     i = 0
@@ -28,7 +28,7 @@ def next_path(features, level):
     features[i] += 1
 
 
-@kernel
+@bare_kernel
 def child(features, level, signs, f, negative, lattice):
     """Compute the number of the path extended by a literal of ``f``, which is not on it."""
     rank = np.int64(0)
@@ -44,7 +44,7 @@ def child(features, level, signs, f, negative, lattice):
     return lattice.base[level + 1] + (rank << (level + 1)) + high + (negative << at) + low
 
 
-@kernel
+@bare_kernel
 def parent(features, level, signs, at, lattice):
     """Compute the number of the path without its literal at position ``at``."""
     rank = np.int64(0)
@@ -107,7 +107,7 @@ def ascend_through(first, stop, n, lattice, costs, counts, least):
                     next_path(others, level - 1)
 
 
-@kernel
+@bare_kernel
 def _put_between(others, k, level, lattice, features):
     """Write the features of a path with ``k`` among them, ascending; return its rank."""
     rank = np.int64(0)
@@ -122,7 +122,7 @@ def _put_between(others, k, level, lattice, features):
     return rank
 
 
-@kernel
+@bare_kernel
 def _least_above(features, level, signs, node, n, lattice, costs, counts, least):
     """Fill ``least`` of one path from the paths that are one literal longer."""
     support = np.int64(0)
@@ -147,7 +147,7 @@ def _least_above(features, level, signs, node, n, lattice, costs, counts, least)
         least[d, node] = best
 
 
-@kernel
+@bare_kernel
 def seek(features, level, rank, n, lattice):
     """Find the feature set with a given rank: largest feature first."""
     left = rank
@@ -190,7 +190,7 @@ def afford(level, n, paths, lattice, exists, least, budgets, live):
     return found
 
 
-@kernel
+@bare_kernel
 def _affordable(node, sibling, above, least, budgets):
     """Tell whether the split into two siblings fits every budget of their parent."""
     for d in range(least.shape[0]):

@@ -20,7 +20,7 @@ from adtc.engine.kernels.inclusion import (
     two_literals,
 )
 from adtc.engine.kernels.inside import make_stack
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 
 
 @kernel
@@ -76,7 +76,7 @@ def singles_root(first, stop, table, lattice, costs, prefix, counts, least):
                 solve(np.int64(s), active, node, mix, room, costs, least)
 
 
-@kernel
+@bare_kernel
 def _open_single(c, used, table, mix, prefix, room, costs):
     """Make the channels of both sides of a feature; return how many others can split them."""
     for ch in range(mix.shape[0]):

@@ -11,10 +11,18 @@ Legend: C pair counts [group, i, j] for i <= j, U the slots' features, b budgets
 import numpy as np
 
 from adtc.engine.kernels.cells import EMPTY, copy_cells, new_cells, room_for, within
-from adtc.engine.kernels.jit import kernel
+from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.leaves import leaf_cell, leaf_labels, measure_leaf, new_leaf
 from adtc.engine.kernels.paths import child, seek
-from adtc.engine.kernels.stumps import affordable_cells, new_work, splitting_features, stumps
+from adtc.engine.kernels.stumps import (
+    UNKNOWN,
+    merge_affordable,
+    new_work,
+    splitting_features,
+    stumps,
+    weigh_pairs,
+    weigh_rows,
+)
 
 
 @kernel
@@ -89,26 +97,29 @@ def close(C, totals, U, rest, table, leaves, multiplicity, b):
     counts0 = np.empty_like(totals)
     pool = new_cells(np.int64(256), np.int64(1), functionals)
     fill = np.int64(0)
+    support = weigh_rows(C, totals, active, work)
+    unlimited = np.full(functionals, UNKNOWN, np.int64)
     for a in range(active):
         i = work.active[a]
+        weigh_pairs(C, i, active, work)
         n1 = stumps(
-            C, totals, U, i, np.int64(1), active, rest, leaves, multiplicity, work, work.side1,
-            least1,
+            a, np.int64(1), active, support, rest, leaves, U, multiplicity, work, unlimited,
+            work.side1, least1,
         )  # fmt: skip
         n0 = stumps(
-            C, totals, U, i, np.int64(0), active, rest, leaves, multiplicity, work, work.side0,
-            least0,
+            a, np.int64(0), active, support, rest, leaves, U, multiplicity, work, unlimited,
+            work.side0, least0,
         )  # fmt: skip
         for d in range(functionals):
             left[a, 0, d] = b[d] - least0[d]
             left[a, 1, d] = b[d] - least1[d]
         for side in range(2):
             cells = work.side0 if side else work.side1
-            merged = affordable_cells(cells, n0 if side else n1, left[a, side], work.merged)
-            pool = room_for(pool, fill, len(merged.keys))
+            n = merge_affordable(cells, n0 if side else n1, left[a, side], work, work.list1)
+            pool = room_for(pool, fill, n)
             start[a, side] = fill
-            stop[a, side] = fill + len(merged.keys)
-            copy_cells(merged, np.int64(0), pool, fill, len(merged.keys))
+            stop[a, side] = fill + n
+            copy_cells(work.list1, np.int64(0), pool, fill, n)
             fill = stop[a, side]
         for g in range(len(totals)):
             counts1[g] = C[g, i, i]
@@ -162,7 +173,7 @@ def leaf_pairs(C, totals, slots, i, positive, leaves):
     return chosen[:size], leaf[:size], keys[:size], values[:size], costs[:size], filled[:size]
 
 
-@kernel
+@bare_kernel
 def _sorted_leaves(measured, leaf, keys, values, costs):
     """Put the admitted labels of a leaf together by key, ascending; return how many keys."""
     key, cost, ok = measured
@@ -221,7 +232,7 @@ def match(start, stop, keys, order, costs, b, key):
     return found[:size].copy(), ones[:size].copy(), zeros[:size].copy()
 
 
-@kernel
+@bare_kernel
 def _afford(costs, i, j, b):
     for d in range(len(b)):
         if costs[i, d] + costs[j, d] > b[d]:
