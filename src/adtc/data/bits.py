@@ -4,6 +4,7 @@ Packing, unpacking and merging of equal rows; it knows nothing about what the bi
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ Words = npt.NDArray[np.uint64]
 Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
 WORD = 64
+_ROOMY = 16  # numbers up to so many times their count are told apart in an array over all of them
 
 
 def pack(rows: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> Words:
@@ -58,9 +60,30 @@ def equal_rows(bits: Words, codes: Sequence[Codes], n_rows: int) -> tuple[Rows, 
         pa.binary(keys.shape[1]), n_rows, [None, pa.py_buffer(keys)]
     )
     # A hash table over whole keys: exact, and in order of first appearance.
-    group = binary.dictionary_encode().indices.to_numpy().astype(np.int64)
-    _, first = np.unique(group, return_index=True)
-    return first.astype(np.int64), group
+    return distinct(binary.dictionary_encode().indices.to_numpy())
+
+
+def distinct(numbers: npt.NDArray[np.integer[Any]]) -> tuple[Rows, Rows]:
+    """Find rows of equal number; numbers are at least 0.
+
+    Returns
+    -------
+    first, group
+        The first row of each number that occurs, ascending by number; the group of each row.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 0, 3, 1]))
+    (array([1, 3, 0]), array([2, 0, 2, 1]))
+    """
+    if numbers.max(initial=0) > _ROOMY * len(numbers):
+        _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
+        return first.astype(np.int64), group.reshape(-1).astype(np.int64)
+    occurs = np.bincount(numbers) > 0
+    group = (np.cumsum(occurs) - 1)[numbers]
+    first = np.empty(int(np.count_nonzero(occurs)), np.int64)
+    first[group[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the last one written stays
+    return first, group
 
 
 def _row_keys(bits: Words, codes: Sequence[Codes], n_rows: int) -> npt.NDArray[np.uint8]:

@@ -94,7 +94,7 @@ def zero_one(X: npt.ArrayLike) -> npt.NDArray[np.uint8]:
             raise DataError(
                 f"X must have one or more rows of 0/1 features, but its shape is {shape}."
             )
-    if not np.isin(array, (0, 1)).all():
+    if not ((array == 0) | (array == 1)).all():
         raise DataError("X must hold 0 and 1 only; use Data.from_frame for other values.")
     return array.astype(np.uint8)
 
@@ -106,7 +106,8 @@ def array_column(name: str, values: npt.ArrayLike, n_rows: int) -> Column:
     array: Any = np.asarray(values)
     if array.shape != (n_rows,):
         raise DataError(f"{name} must have one value for each of {n_rows} rows, not {array.shape}.")
-    return encode(name, pa.array(array.tolist()))
+    # whole numbers as they are; all else as Python's values, of which Arrow finds the type
+    return encode(name, pa.array(array if array.dtype.kind in "bi" else array.tolist()))
 
 
 def _index_columns(table: Any) -> list[str]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import Binning, BinningOptions
-from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, take_rows, unpack
+from adtc.data.bits import Codes, Rows, Words, distinct, equal_rows, pack, take_rows, unpack
 from adtc.data.coding import (
     BINARY,
     Coding,
@@ -298,11 +298,10 @@ class Data:
         Combinations come in lexicographic order, as rows of codes.
         """
         columns = [self.y, self.z, *(codes for _, codes in self.references)]
-        member = np.zeros(self.n_rows, np.int64)
+        first, member = np.zeros(1, np.int64), np.zeros(self.n_rows, np.int64)
         for codes in columns:  # numbers stay small: each step counts only what occurs
-            joint = member * (int(codes.max(initial=0)) + 1) + codes
-            _, first, member = np.unique(joint, return_index=True, return_inverse=True)
-        return np.stack([codes[first] for codes in columns], axis=1), member.reshape(-1)
+            first, member = distinct(member * (int(codes.max(initial=0)) + 1) + codes)
+        return np.stack([codes[first] for codes in columns], axis=1), member
 
     @cached_property
     def fingerprint(self) -> str:

@@ -30,6 +30,8 @@ from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
 _JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most
+_LITTLE = 2**20  # pairs of cells that are not worth more than one job
+_PATHS = 500  # of the last level in one job, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,22 +219,27 @@ class _Builder:
             self._check(pool, scanned)
             stops[0] = fill
             return Level(self._joined([(pool, fill)], limbs), starts, stops), scanned
-        wanted = _canonical_prefixes(self.lattice, self.outside.live, self.n)
+        behind = _canonical_prefixes(self.lattice, self.outside.live, self.n)
+        wanted = behind > 0
         owner = np.zeros(size, np.int64)
 
-        def job(first: int) -> tuple[Cells, int, int]:
+        def job(some: range) -> tuple[Cells, int, int]:
             made: tuple[Cells, int, int] = kernels.fill_last(
-                first, self.table, self.lattice, self.leaves, self.multiplicity,
+                some.start, some.stop, self.table, self.lattice, self.leaves, self.multiplicity,
                 self.switches.pext, wanted, self.outside.live, self.outside.budgets,
                 self._most_cells(limbs, self.lattice.levels), limbs, starts, stops, owner,
             )  # fmt: skip
             self._check(made[0], made[2])
             return made
 
-        jobs = [f for f in range(self.n) if wanted[1 + 2 * f] or wanted[2 + 2 * f]]
+        firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
+        least = min(_PATHS, int(firsts.sum()) // (4 * self.monitor.threads))
+        jobs = _ranges(firsts.tolist(), least if self.monitor.threads > 1 else _PATHS)
         parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
         offsets = np.zeros(self.n, np.int64)
-        offsets[jobs] = np.cumsum([0, *(fill for _, fill, _ in parts)])[:-1]
+        offsets[[some.start for some in jobs]] = np.cumsum([0, *(fill for _, fill, _ in parts)])[
+            :-1
+        ]
         starts += offsets[owner]
         stops += offsets[owner]
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
@@ -243,7 +250,9 @@ class _Builder:
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        length = max(1, min(_CHUNK, -(-len(nodes) // _JOBS)))
+        products = (level + 1) * int(np.square(below.stops - below.starts).sum())
+        jobs = _JOBS if products > _LITTLE else 1
+        length = max(1, min(_CHUNK, -(-len(nodes) // jobs)))
         chunks = [nodes[i : i + length] for i in range(0, len(nodes), length)]
 
         def job(chunk: Array) -> tuple[Cells, int, int]:
@@ -314,20 +323,32 @@ class _Builder:
         return max(1, -(-bits // 64))
 
 
+def _ranges(paths: list[int], least: int) -> list[range]:
+    """Divide features into ranges of at least so many paths each, the last one excepted."""
+    ranges, start, held = [], 0, 0
+    for f, count in enumerate(paths):
+        held += count
+        if held >= least and held:
+            ranges.append(range(start, f + 1))
+            start, held = f + 1, 0
+    return [*ranges, range(start, len(paths))] if held else ranges
+
+
 def _canonical_prefixes(lattice: inside_kernels.Lattice, live: Array, n: int) -> Array:
-    """Mark live paths of the last level and every path that a canonical walk passes to them."""
-    wanted = np.zeros(len(live), bool)
+    """Count for every path the live ones of the last level that a canonical walk passes it for."""
+    behind = np.zeros(len(live), np.int64)
     last = int(lattice.base[lattice.levels])
-    wanted[last:] = live[last:]
+    behind[last:] = live[last:]
     for level in range(lattice.levels, 0, -1):
         first = int(lattice.base[level])
-        numbers = np.flatnonzero(wanted[first : first + (math.comb(n, level) << level)])
+        counts = behind[first : first + (math.comb(n, level) << level)]
+        numbers = np.flatnonzero(counts)
         rank, signs = numbers >> level, numbers & ((1 << level) - 1)
         column = lattice.binomial[: n + 1, level]
         largest = np.searchsorted(column, rank, side="right") - 1
         parent = ((rank - column[largest]) << (level - 1)) + (signs & ((1 << (level - 1)) - 1))
-        wanted[int(lattice.base[level - 1]) + parent] = True
-    return wanted
+        np.add.at(behind, int(lattice.base[level - 1]) + parent, counts[numbers])
+    return behind
 
 
 def _totals(level: Level) -> Array:

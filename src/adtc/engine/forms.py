@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from operator import index
 
 from adtc.algebra.affine import Affine, convex, ratio
 from adtc.algebra.formula import Arithmetic, Term
@@ -118,16 +119,19 @@ class Reader:
         ends = [scale * end + constant for end in form.range(self.totals, sum(self.totals))]
         return min(ends), max(ends)
 
-    def _coefficients(self, affine: Affine) -> tuple[Fraction, list[list[Fraction]]]:
-        per_leaf = Fraction()
-        weights = [[Fraction()] * len(self.keys) for _ in range(self.labels)]
+    def _coefficients(self, affine: Affine) -> tuple[int, list[list[int]], int]:
+        """Return the coefficients per leaf and per row, times a denominator, and that."""
+        denominator = math.lcm(*(c.denominator for c in affine.coefficients.values()))
+        per_leaf = 0
+        weights = [[0] * len(self.keys) for _ in range(self.labels)]
         for name, c in affine.coefficients.items():
             functional = self._functional(name)
-            per_leaf += c * functional.per_leaf
-            for label in range(self.labels):
+            factor = c.numerator * (denominator // c.denominator)
+            per_leaf += factor * functional.per_leaf
+            for label, row in enumerate(weights):
                 for g, key in enumerate(self.keys):
-                    weights[label][g] += c * functional.weight(label, key)
-        return per_leaf, weights
+                    row[g] += factor * index(functional.weight(label, key))
+        return per_leaf, weights, denominator
 
     def _functional(self, name: str) -> Functional:
         functional = self.primitives[name].functional
@@ -139,20 +143,18 @@ class Reader:
 
         What label 0 would contribute is the same for every tree and goes into the constant.
         """
-        per_leaf, weights = self._coefficients(affine)
-        constant = affine.constant
-        for g, total in enumerate(self.totals):
-            constant += weights[0][g] * total
-        shifted = [[w - weights[0][g] for g, w in enumerate(row)] for row in weights]
-        entries = [per_leaf, *(w for row in shifted for w in row)]
-        denominator = math.lcm(*(w.denominator for w in entries))
-        divisor = math.gcd(*(int(w * denominator) for w in entries))
+        per_leaf, weights, denominator = self._coefficients(affine)
+        first = weights[0]
+        same = sum(w * total for w, total in zip(first, self.totals, strict=True))
+        constant = affine.constant + Fraction(same, denominator)
+        shifted = [[w - w0 for w, w0 in zip(row, first, strict=True)] for row in weights]
+        divisor = math.gcd(per_leaf, *(w for row in shifted for w in row))
         if divisor == 0:
-            zero = tuple(tuple(0 for _ in row) for row in shifted)
+            zero = tuple(tuple(row) for row in shifted)
             return Form(name or str(affine.constant), 0, zero), Fraction(), constant
-        scale = Fraction(divisor, denominator)
-        whole = tuple(tuple(int(w / scale) for w in row) for row in shifted)
-        return Form(name or _name(affine), int(per_leaf / scale), whole), scale, constant
+        whole = tuple(tuple(w // divisor for w in row) for row in shifted)
+        form = Form(name or _name(affine), per_leaf // divisor, whole)
+        return form, Fraction(divisor, denominator), constant
 
     def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
         """Write an affine form as an exact combination of the basis, plus a constant."""
@@ -170,29 +172,29 @@ def _name(affine: Affine) -> str:
 
 def solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fraction, ...] | None:
     """Solve Σ x_i · basis_i = target exactly by elimination; None if there is no solution."""
-    columns = len(basis)
-    rows = [
-        [Fraction(vector[r]) for vector in basis] + [Fraction(target[r])]
-        for r in range(len(target))
-    ]
+    rows = [[*entries, end] for *entries, end in zip(*basis, target, strict=True)]
     pivots: list[int] = []
-    for column in range(columns):
+    for column in range(len(basis)):
         at = len(pivots)
         pivot = next((r for r in range(at, len(rows)) if rows[r][column]), None)
         if pivot is None:
             continue
         rows[at], rows[pivot] = rows[pivot], rows[at]
-        rows[at] = [x / rows[at][column] for x in rows[at]]
-        for r in range(len(rows)):
-            if r != at and rows[r][column]:
-                factor = rows[r][column]
-                rows[r] = [x - factor * y for x, y in zip(rows[r], rows[at], strict=True)]
+        head = rows[at]
+        for r, row in enumerate(rows):
+            if r != at and row[column]:
+                # whole numbers throughout, kept small by dividing out what is common
+                crossed = [
+                    head[column] * x - row[column] * y for x, y in zip(row, head, strict=True)
+                ]
+                common = math.gcd(*crossed) or 1
+                rows[r] = [x // common for x in crossed]
         pivots.append(column)
     if any(row[-1] for row in rows[len(pivots) :]):
         return None
-    solution = [Fraction()] * columns
+    solution = [Fraction()] * len(basis)
     for at, column in enumerate(pivots):
-        solution[column] = rows[at][-1]
+        solution[column] = Fraction(rows[at][-1], rows[at][column])
     return tuple(solution)
 
 

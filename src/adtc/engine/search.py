@@ -6,6 +6,7 @@ bound ends the search at once. Ratios are maximised by Dinkelbach's method: one 
 each with the exact value of the step before.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -28,6 +29,7 @@ from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
+_FEW_PATHS = 1000  # are solved at once: to order and divide them takes longer
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -141,7 +143,9 @@ class _Search:
         # no tree does better than the cheapest label for every row
         bound, _ = self.form.range(self.plan.totals, self.plan.most_leaves)
         promise = self._stumps()
-        for depth in range(min(deepest, 2), deepest + 1):
+        longest = min(max(0, deepest - 2), self.n)
+        few = sum(math.comb(self.n, k) << k for k in range(longest + 1)) <= _FEW_PATHS
+        for depth in range(deepest if few else min(deepest, 2), deepest + 1):
             self._reorder(np.argsort(promise, kind="stable"))
             attempt = _Attempt(self, lattices.numbered_paths(self.n, depth))
             cost, promise = attempt.solve(bound)
@@ -208,7 +212,7 @@ class _Attempt:
         if levels == 0:
             walker.visit(range(n), self.counts, self.least)
             return int(self.least[0, 0]), self.search._stumps()
-        tried = range(min(n, monitor.threads))
+        tried = range(n if self.least.size <= _FEW_PATHS else min(n, monitor.threads))
         while tried:
             walker.visit(tried, self.counts, self.least)
             # all paths with these are known by now: the others start with a feature after them

@@ -31,10 +31,10 @@ from adtc.engine.kernels.stumps import new_work
 
 @kernel
 def fill_last(
-    first, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, most, limbs,
+    first, end, table, lattice, leaves, multiplicity, use_pext, wanted, live, budgets, most, limbs,
     starts, stops, owner,
 ):  # fmt: skip
-    """Make the tensors of all live paths of the last level whose least feature is ``first``.
+    """Make the tensors of all live paths of the last level whose least feature is in a range.
 
     ``wanted[node]`` marks the paths that lead to a live one in canonical order. Writes each
     tensor's place in the returned pool to ``starts`` and ``stops`` (by number within the level).
@@ -53,7 +53,7 @@ def fill_last(
     cursor[0] = first
     level = np.int64(0)
     while level >= 0:
-        last = first + 1 if level == 0 else stack.used[level]
+        last = end if level == 0 else stack.used[level]
         if cursor[level] >= last:
             level -= 1
         elif stage[level] == 0:

@@ -115,10 +115,10 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
 def find_hopeful(C, totals, used, rest, leaves, b, work):
     """Mark the slots where the cheapest trees on both sides together fit each budget.
 
-    For two labels of free choice, where vector code tells it; otherwise all are marked, and what
-    a side costs at least is not known.
+    For two labels, where vector code tells it, as if each leaf could take the cheaper one;
+    otherwise all are marked, and what a side costs at least is not known.
     """
-    told = rest == 2 and leaves.key_weights.shape[0] == 2 and not leaves.majority
+    told = rest == 2 and leaves.key_weights.shape[0] == 2
     support = np.int64(0)
     for g in range(len(totals)):
         support += totals[g]
