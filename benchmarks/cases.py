@@ -16,6 +16,7 @@ from typing import Any
 import memory
 import numpy as np
 import tables
+from used import used_paths
 
 import adtc
 from adtc.algebra.affine import affine
@@ -190,6 +191,14 @@ def alive(
     return Outcome(live, 0, 0, live, time.perf_counter() - start)
 
 
+def used(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
+    """Count the subproblems that trees within a constraint really use, after counting them."""
+    question = ask(data, space, semiring=COUNT, where=where)
+    result = fast.run(question, data, monitor=monitor)
+    paths, live = used_paths(result.circuit), sum(result.circuit.outside.live_paths)
+    return Outcome(paths, result.circuit.cell_scan, len(result.keys), live)
+
+
 def profile(
     data: Data, space: adtc.Space, monitor: adtc.Monitor, *, metrics: tuple[str, ...]
 ) -> Outcome:
@@ -323,6 +332,7 @@ def _cases() -> list[Case]:
             ("live-acc-eodd-tight", partial(alive, where="acc >= 0.82 and eodd_max <= 0.02")),
             ("live-acc-dp", partial(alive, where="acc >= 0.82 and dp <= 0.05")),
             ("live-acc-eodd-apart", partial(alive, where=_FAIR, switches=Switches(combine=False))),
+            ("used-acc-eodd", partial(used, where=_FAIR)),
         )
     ]
     return found

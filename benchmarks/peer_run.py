@@ -2,10 +2,12 @@
 
 Started by ``peers.py`` with the interpreter of the environment that holds the tool:
 ``peer_run.py CASE.json TABLE.npz OUT.json``. The tool is imported and asked about few features
-before the clock starts; the clock runs from NumPy arrays to the answer.
+before the clock starts; the clock runs from NumPy arrays to the answer. Quick answers are timed a
+few times, and the median counts; the memory is that of the first time.
 """
 
 import json
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from typing import Any
 import memory
 import numpy as np
 
+RUNS, REPEATING = 5, 1.0  # a question is asked up to so often, while that takes less than a second
 Answer = dict[str, Any]
 Case = dict[str, Any]
 
@@ -180,6 +183,13 @@ TOOLS: dict[str, Callable[[Case, Any, Any, Any], Answer]] = {
 }
 
 
+def timed(tool: Callable[..., Answer], *asked: Any) -> tuple[float, Answer]:
+    """Ask a tool once; return the seconds and what it said."""
+    start = time.perf_counter()
+    answer = tool(*asked)
+    return time.perf_counter() - start, answer
+
+
 def main(case_file: str, table_file: str, out: str) -> None:
     memory.limit(8)
     case = json.loads(Path(case_file).read_text())
@@ -189,9 +199,11 @@ def main(case_file: str, table_file: str, out: str) -> None:
     few = np.linspace(0, X.shape[1] - 1, min(8, X.shape[1])).astype(int)
     tool(case, np.ascontiguousarray(X[:, few]), y, z)
     peak = memory.Peak()
-    start = time.perf_counter()
-    answer = tool(case, X, y, z)
-    answer |= {"seconds": time.perf_counter() - start, "peak_mb": peak.megabytes()}
+    seconds, answer = timed(tool, case, X, y, z)
+    megabytes, runs = peak.megabytes(), [seconds]
+    while len(runs) < RUNS and sum(runs) < REPEATING:
+        runs.append(timed(tool, case, X, y, z)[0])
+    answer |= {"seconds": statistics.median(runs), "peak_mb": megabytes}
     Path(out).write_text(json.dumps(answer))
 
 

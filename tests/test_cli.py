@@ -22,7 +22,7 @@ from adtc.cli.options import SHARED, Option
 from adtc.cli.running import cold_cache
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
-from adtc.engine.answers import Count
+from adtc.engine.results import Count
 
 # y is 1 exactly where a is; s splits the rows in two groups of four
 SMALL = """\

@@ -8,13 +8,13 @@ import pytest
 import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit, fast
-from adtc.engine.answers import Engine
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.record import RunRecord
+from adtc.engine.running import Engine
 from adtc.errors import QueryError, TooLargeError, UnknownMetricError
 
 SPACE = adtc.Space(max_depth=3, relminsup=0.2)

@@ -4,80 +4,28 @@ Each checks its query once, hands it to an engine and filters the tensor by φ (
 specification engine answers everything; the fast engine whatever adds up over leaves.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 from adtc.algebra import trees
-from adtc.algebra.affine import Affine, affine, as_term, ratio
-from adtc.algebra.formula import Comparison, Formula, Negate, Number, all_of, holds, value
-from adtc.algebra.metrics import DEPTH
+from adtc.algebra.formula import Formula, holds, value
 from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import by_depth, narrowed
+from adtc.engine.narrow import narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
-from adtc.engine.record import RunRecord, Status, log10, recording
-from adtc.engine.scoring import plain, score_form
+from adtc.engine.record import RunRecord, recording
+from adtc.engine.results import Count, Existence, ModelTensor, Optimum
+from adtc.engine.running import Engine, refuse_fast, run_fast, takes_fast
+from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
-if TYPE_CHECKING:
-    from adtc.engine.fast import Result
-
-Engine = Literal["auto", "spec", "fast"]
 Where = str | Formula | None
 _ALL_ON = Switches()
-
-
-class Count(int):
-    """A number of trees: an ordinary integer that also carries its run record.
-
-    Examples
-    --------
-    >>> import adtc
-    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
-    >>> n = adtc.count(data, adtc.Space(max_depth=1))
-    >>> n, n.status
-    (6, 'exact')
-    """
-
-    record: RunRecord
-
-    @property
-    def status(self) -> Status:
-        """Say whether the number is exact, bounded or estimated."""
-        return self.record.status
-
-    @property
-    def log10(self) -> float | None:
-        """Return the decimal logarithm, None for zero."""
-        return log10(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Existence:
-    """Whether a tree exists, with one that does: true or false in a condition."""
-
-    tree: trees.Tree | None
-    record: RunRecord
-
-    def __bool__(self) -> bool:
-        return self.tree is not None
-
-
-@dataclass(frozen=True, slots=True)
-class Optimum:
-    """The best tree under a constraint; ``tree`` and ``value`` are None when none exists."""
-
-    tree: trees.Tree | None
-    value: Fraction | int | None
-    metrics: dict[str, Fraction | int | None]
-    proved: bool
-    record: RunRecord
 
 
 def count(
@@ -179,7 +127,9 @@ def optimize(
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
         question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
         if takes_fast(engine, question):
-            best = _best_fast(
+            from adtc.engine.best import best_tree  # loads Numba
+
+            best = best_tree(
                 question, data, sign, switches=switches, monitor=monitor, record=record
             )
         else:
@@ -241,7 +191,7 @@ def evaluate(
                 return scalar.sum_over_trees(
                     tight, data, texts, define, switches=switches, monitor=monitor or Monitor()
                 )
-        _refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
+        refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
         return _total(question, good_cells(question, data, record))
 
 
@@ -257,14 +207,15 @@ def model_tensor(
     engine: Engine = "auto",
     switches: Switches = _ALL_ON,
     monitor: Monitor | None = None,
-) -> Tensor[Any]:
+) -> ModelTensor:
     """Compute MT[Q, D]: the values of all good trees by the metrics asked for.
 
     Returns
     -------
-    dict
-        From the metrics' values, in the order asked for, to the semiring value: integers for
-        primitive metrics, fractions for rational ones, None where a ratio is undefined.
+    ModelTensor
+        A dictionary from the metrics' values, in the order asked for, to the semiring value.
+        Values are integers for primitive metrics, fractions for rational ones, None where a ratio
+        is undefined.
 
     Examples
     --------
@@ -283,131 +234,16 @@ def model_tensor(
             where=where,
             define=define,
         )
+        tensor = ModelTensor()
         if semiring is COUNT and aggregation is None and takes_fast(engine, question):
-            return run_fast(question, data, switches, monitor, record).tensor()
-        _refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
-        tensor: Tensor[Any] = {}
-        for index, cell in good_cells(question, data, record).items():
-            scores = _scores(question, index)
-            tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
+            tensor.update(run_fast(question, data, switches, monitor, record).tensor())
+        else:
+            refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
+            for index, cell in good_cells(question, data, record).items():
+                scores = _scores(question, index)
+                tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
+    tensor.record = record
     return tensor
-
-
-def takes_fast(engine: Engine, question: Question) -> bool:
-    """Decide whether the fast engine answers; ask for it in vain and you are told why."""
-    if engine not in ("auto", "spec", "fast"):
-        raise QueryError(f"engine is {engine!r}, expected 'auto', 'spec' or 'fast'.")
-    if engine == "spec":
-        return False
-    unfit = [
-        axis.name
-        for axis in narrowed(question).axes
-        if axis.functional is None and axis.public and axis is not DEPTH
-    ]
-    if unfit:
-        _refuse_fast(engine, f"the metric '{unfit[0]}'")
-        return False
-    return True
-
-
-def _refuse_fast(engine: Engine, what: str) -> None:
-    if engine == "fast":
-        raise QueryError(f"the fast engine does not handle {what}: use engine='auto' or 'spec'.")
-
-
-def run_fast(
-    question: Question,
-    data: Data,
-    switches: Switches,
-    monitor: Monitor | None,
-    record: RunRecord,
-    *,
-    sign: int = 0,
-) -> "Result":
-    """Count the good trees, or with a ``sign`` only those near the best."""
-    from adtc.engine import fast  # Numba is loaded with the first question, not before
-
-    question = narrowed(question)
-    if sign:
-        result = fast.optimum(question, data, sign, switches=switches, monitor=monitor)
-    else:
-        result = fast.run(question, data, switches=switches, monitor=monitor)
-    record.engine, record.num_cells = "fast", len(result.keys)
-    record.cell_scan = result.circuit.cell_scan
-    record.details["live_subproblems"] = list(result.circuit.outside.live_paths)
-    record.details.pop("proof_of_none", None)  # of an earlier attempt, under a tighter limit
-    if proof := result.circuit.proof_of_none:
-        budget, least = proof
-        record.details["proof_of_none"] = {
-            "every good tree": budget.source,
-            "so its value of": budget.form.name,
-            "is at most": budget.limit,
-            "but every tree has at least": least,
-        }
-    return result
-
-
-def _best_fast(
-    question: Question,
-    data: Data,
-    sign: int,
-    *,
-    switches: Switches,
-    monitor: Monitor | None,
-    record: RunRecord,
-) -> tuple[Fraction | int, trees.Tree] | None:
-    """Find the best value of the first metric in the cheapest way that can."""
-    from adtc.engine import search
-    from adtc.engine.plan import make_plan
-
-    watch = monitor or Monitor()
-    question = narrowed(question)
-    term = question.metrics[0][1]
-    if by_depth(question):
-        return run_fast(question, data, switches, watch, record, sign=sign).best(sign)
-
-    def least(objective: Affine) -> tuple[Fraction | int, trees.Tree] | None:
-        record.details["searches"] = record.details.get("searches", 0) + 1
-        if search.free(question):
-            found = search.least_of_all(question, data, objective, switches, watch)
-            if found is not None:
-                record.engine, record.num_cells = "fast", 1
-                return found
-        asked = replace(question, metrics=(("objective", as_term(objective)),))
-        return run_fast(asked, data, switches, watch, record, sign=1).best(1)
-
-    if (form := affine(term)) is not None and form.coefficients:
-        best = least(form.scaled(Fraction(sign)))
-        return None if best is None else (plain(sign * best[0]), best[1])
-    over = ratio(term)
-    defined = make_plan(question, push=False).reader.never_negative
-    if over is not None and over[1].coefficients and defined(over[1]):
-        best = search.largest_ratio(
-            over[0].scaled(Fraction(-sign)),
-            over[1],
-            least,
-            lambda tree, form: score_form(tree, data, question, form),
-        )
-        return None if best is None else (plain(-sign * best[0]), best[1])
-    # A gap is the largest of several forms: look below a threshold that rises until a tree is
-    # there. At the first one, which no tree can beat, shallow trees may do.
-    op, reader = "<=" if sign > 0 else ">=", make_plan(question, push=False).reader
-    deepest = question.space.max_depth
-    depths: Iterable[int] = range(deepest + 1)
-    for threshold in search.thresholds(term if sign > 0 else Negate(term), reader):
-        limit = Comparison((term, Number(sign * threshold)), (op,))
-        for depth in depths:
-            asked = replace(
-                question,
-                space=replace(question.space, max_depth=depth),
-                constraint=all_of(question.constraint, limit),
-            )
-            record.details["searches"] = record.details.get("searches", 0) + 1
-            best = run_fast(asked, data, switches, watch, record).best(sign)
-            if best is not None:
-                return best
-        depths = (deepest,)
-    return run_fast(question, data, switches, watch, record, sign=sign).best(sign)
 
 
 def good_cells(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:

@@ -26,6 +26,7 @@ from adtc.engine.plan import Plan, make_plan
 from adtc.engine.pushing import parts_of
 from adtc.engine.query import Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, recording
+from adtc.engine.running import Engine, run_fast, takes_fast
 from adtc.engine.switches import Switches
 from adtc.engine.wording import (
     AxisRange,
@@ -179,7 +180,7 @@ def explain(
     metrics: Sequence[str] = (),
     define: Definitions | None = None,
     *,
-    engine: answers.Engine = "auto",
+    engine: Engine = "auto",
     monitor: Monitor | None = None,
 ) -> Explanation:
     """Say how a question would be answered, and what it would cost, without answering it.
@@ -205,7 +206,7 @@ def explain(
     """
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, define=define)
     told = parse(where) if isinstance(where, str) else where or Truth(True)
-    fast, constraint = answers.takes_fast(engine, question), question.constraint
+    fast, constraint = takes_fast(engine, question), question.constraint
     if fast:
         question = narrowed(question)
         space = question.space
@@ -301,7 +302,7 @@ def analyze(
     metrics: Sequence[str] = (),
     define: Definitions | None = None,
     *,
-    engine: answers.Engine = "auto",
+    engine: Engine = "auto",
     monitor: Monitor | None = None,
 ) -> tuple[Explanation, RunRecord]:
     """Explain a question, run it, and return the explanation with the record of the run.
@@ -323,7 +324,7 @@ def analyze(
     with recording(data, space, engine, asked) as record:
         question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, define=define)
         if explanation.engine == "fast":
-            result = answers.run_fast(question, data, Switches(), monitor, record)
+            result = run_fast(question, data, Switches(), monitor, record)
             record.details["tensors"] = _tensors(result.circuit)
         else:
             answers.good_cells(question, data, record)

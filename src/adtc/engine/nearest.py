@@ -25,9 +25,10 @@ from adtc.algebra.formula import (
 )
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
-from adtc.engine.answers import Engine, optimize
+from adtc.engine.answers import optimize
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
+from adtc.engine.running import Engine
 
 Value = Fraction | int
 _OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}

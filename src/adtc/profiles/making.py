@@ -8,11 +8,12 @@ import numpy.typing as npt
 from adtc.algebra.formula import Formula
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
-from adtc.engine.answers import Engine, good_cells, run_fast, takes_fast
+from adtc.engine.answers import good_cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.record import recording
+from adtc.engine.running import Engine, run_fast, takes_fast
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
 from adtc.errors import QueryError

@@ -1,0 +1,75 @@
+"""What questions answer with: numbers, trees and tables that carry the record of their run."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from adtc.algebra import trees
+from adtc.engine.record import RunRecord, Status, log10
+
+
+class Count(int):
+    """A number of trees: an ordinary integer that also carries its run record.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    >>> n = adtc.count(data, adtc.Space(max_depth=1))
+    >>> n, n.status
+    (6, 'exact')
+    """
+
+    record: RunRecord
+
+    @property
+    def status(self) -> Status:
+        """Say whether the number is exact, bounded or estimated."""
+        return self.record.status
+
+    @property
+    def log10(self) -> float | None:
+        """Return the decimal logarithm, None for zero."""
+        return log10(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Existence:
+    """Whether a tree exists, with one that does: true or false in a condition."""
+
+    tree: trees.Tree | None
+    record: RunRecord
+
+    def __bool__(self) -> bool:
+        return self.tree is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best tree under a constraint; ``tree`` and ``value`` are None when none exists."""
+
+    tree: trees.Tree | None
+    value: Fraction | int | None
+    metrics: dict[str, Fraction | int | None]
+    proved: bool
+    record: RunRecord
+
+
+class ModelTensor(dict[tuple[Any, ...], Any]):
+    """The model behaviour tensor: an ordinary dictionary that also carries its run record.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    >>> tensor = adtc.model_tensor(data, adtc.Space(max_depth=0), ["error"])
+    >>> tensor, tensor.status, tensor.record.num_cells
+    ({(2,): 1, (1,): 1}, 'exact', 2)
+    """
+
+    record: RunRecord
+
+    @property
+    def status(self) -> Status:
+        """Say whether the numbers are exact, bounded or estimated."""
+        return self.record.status
