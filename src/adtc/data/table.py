@@ -340,6 +340,11 @@ class Data:
         >>> data.weights.tolist(), data.origin.tolist()
         ([2, 1], [0, 1, 0])
         """
+        return self._merged
+
+    @cached_property
+    def _merged(self) -> Self:
+        """Merged rows, kept: every question about the table needs them."""
         codes = [self.y, self.z, *(codes for _, codes in self.references)]
         first, group = equal_rows(self.bits, codes, self.n_rows)
         weights = np.zeros(len(first), np.int64)

@@ -39,7 +39,7 @@ class Work(NamedTuple):
     both: Any  # [label, channel, at]: those that also have the feature i
     part1: Any  # [label, channel, at]: those on one side of i
     part0: Any  # … and the rest of that side
-    rows: Any  # [3, at]: numbers of rows, for `ones`, `both` and `part1`
+    rows: Any  # [3, at]: numbers of rows, for `ones`, `both` and `part1`; before that, of a group
     whole: Any  # [label, channel]: all rows
     side: Any  # [label, channel]: those on one side of i
     cheapest: Any  # [3, at]
