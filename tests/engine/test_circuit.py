@@ -20,6 +20,7 @@ from adtc.engine.switches import Switches
 from adtc.engine.wide import counts_of, total_of
 from strategies import problems
 
+NUMBERS = st.lists(st.integers(0, 9), max_size=12)
 Literals = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
 
 SWITCHES = [
@@ -285,3 +286,14 @@ def test_levels_without_a_live_path():
     found = adtc.count(data, space, where="error + 40 * size <= 70", engine="fast")
     assert found.record.details["live_subproblems"] == [1, 0, 0]
     assert found == adtc.count(data, space, where="error + 40 * size <= 70", engine="spec") == 2
+
+
+@given(paths=NUMBERS, least=st.integers(0, 12))
+def test_jobs_cover_every_feature_that_has_paths_once(paths, least):
+    ranges = circuits._ranges(paths, least)
+    covered = [f for some in ranges for f in some]
+    assert covered == sorted(set(covered))
+    assert {f for f, n in enumerate(paths) if n} <= set(covered)
+    held = [sum(paths[f] for f in some) for some in ranges]
+    assert all(n >= max(1, least) for n in held[:-1])
+    assert all(held)

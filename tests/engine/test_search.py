@@ -1,9 +1,12 @@
 """Best values found step by step: the record tells of the answer, not of attempts on the way."""
 
+from unittest import mock
+
 import numpy as np
 import pytest
 
 import adtc
+from adtc.engine import search
 
 
 def table() -> adtc.Data:
@@ -31,3 +34,22 @@ def test_that_there_is_none_is_still_proved():
     found = adtc.optimize(DATA, SPACE, minimize="dp", where="acc >= 1", engine="fast")
     assert found.tree is None
     assert found.record.details["proof_of_none"]["every good tree"]
+
+
+@pytest.mark.parametrize("labels", ["any", "majority"])
+@pytest.mark.parametrize("minsup", [1, 4])
+@pytest.mark.parametrize("depth", [2, 3, 4, 5])
+def test_few_paths_are_solved_at_once_and_many_depth_by_depth(depth, minsup, labels):
+    rng = np.random.default_rng(depth)
+    X = rng.integers(0, 2, (60, 5))
+    data = adtc.Data.from_arrays(X, (X[:, 0] & X[:, 1]) ^ (rng.random(60) < 0.2))
+    space = adtc.Space(depth, minsup, labels=labels)
+    found = []
+    for few in (0, 1000):
+        with mock.patch.object(search, "_FEW_PATHS", few):
+            best = adtc.optimize(data, space, minimize="error + size", engine="fast")
+        measured = adtc.score(best.tree, data, ["error + size"])
+        assert measured["error + size"] == best.value
+        found.append(best.value)
+    expected = adtc.optimize(data, space, minimize="error + size", engine="spec").value
+    assert found == [expected, expected]

@@ -19,7 +19,7 @@ from adtc.engine.kernels.stumps import (
     merge_affordable,
     splitting_features,
     stumps,
-    weigh_pairs,
+    weigh_both,
     weigh_rows,
 )
 
@@ -59,7 +59,7 @@ def closed_tensor(C, totals, U, used, rest, leaves, multiplicity, b, most, work,
         for d in range(functionals):
             left1[d] = b[d] - work.least[d, 0, i]
             left0[d] = b[d] - work.least[d, 1, i]
-        weigh_pairs(C, i, active, work)
+        weigh_both(C, i, active, work)
         n1 = stumps(
             a, np.int64(1), active, support, rest, leaves, U, multiplicity, work, left1, work.side1,
             least1,

@@ -158,7 +158,7 @@ def weigh_rows(C, totals, active, work):
 
 
 @bare_kernel
-def weigh_pairs(C, i, active, work):
+def weigh_both(C, i, active, work):
     """Write what the rows with feature i and each other splitting feature are worth."""
     labels, channels, groups = work.weights.shape
     slots, rows, counts = work.active, work.rows[1], work.rows[2]
@@ -190,11 +190,11 @@ def weigh_side(a, positive, active, work):
     for l in range(labels):
         for ch in range(channels):
             ones, part1, part0 = work.ones[l, ch], work.part1[l, ch], work.part0[l, ch]
-            all = ones[a] if positive else work.whole[l, ch] - ones[a]
-            work.side[l, ch] = all
+            here = ones[a] if positive else work.whole[l, ch] - ones[a]
+            work.side[l, ch] = here
             _take_side(ones, work.both[l, ch], active, positive, part1)
             for at in range(active):
-                part0[at] = all - part1[at]
+                part0[at] = here - part1[at]
 
 
 @bare_kernel
@@ -309,8 +309,8 @@ def merge_affordable(cells, n, limit, work, out):
     places = np.int64(16)
     while places < 2 * n:
         places *= 2
-    all = work.merged
-    h = Cells(all.keys[:places], all.values[:places], all.costs[:places])
+    table = work.merged
+    h = Cells(table.keys[:places], table.values[:places], table.costs[:places])
     clear(h)
     size = np.int64(0)
     for k in range(n):

@@ -20,7 +20,7 @@ from adtc.engine.kernels.stumps import (
     new_work,
     splitting_features,
     stumps,
-    weigh_pairs,
+    weigh_both,
     weigh_rows,
 )
 
@@ -101,7 +101,7 @@ def close(C, totals, U, rest, table, leaves, multiplicity, b):
     unlimited = np.full(functionals, UNKNOWN, np.int64)
     for a in range(active):
         i = work.active[a]
-        weigh_pairs(C, i, active, work)
+        weigh_both(C, i, active, work)
         n1 = stumps(
             a, np.int64(1), active, support, rest, leaves, U, multiplicity, work, unlimited,
             work.side1, least1,
