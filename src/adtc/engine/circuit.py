@@ -233,13 +233,13 @@ class _Builder:
             return made
 
         firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
-        least = min(_PATHS, int(firsts.sum()) // (4 * self.monitor.threads))
-        jobs = _ranges(firsts.tolist(), least if self.monitor.threads > 1 else _PATHS)
+        threads = self.monitor.threads
+        share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
+        jobs = _ranges(firsts.tolist(), min(_PATHS, share))
         parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
         offsets = np.zeros(self.n, np.int64)
-        offsets[[some.start for some in jobs]] = np.cumsum([0, *(fill for _, fill, _ in parts)])[
-            :-1
-        ]
+        fills = np.array([fill for _, fill, _ in parts], np.int64)
+        offsets[[some.start for some in jobs]] = np.cumsum(fills) - fills
         starts += offsets[owner]
         stops += offsets[owner]
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
