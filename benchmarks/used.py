@@ -13,7 +13,7 @@ from adtc.engine.kernels.paths import seek
 
 
 def used_paths(circuit: Circuit) -> int:
-    """Count the paths that at least one tree within all budgets has."""
+    """Count the paths that a tree within all budgets has; there must be a budget."""
     if not circuit.levels:
         return 0
     ground, live, budgets = circuit.ground, circuit.outside.live, circuit.outside.budgets
