@@ -24,8 +24,10 @@ from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine import circuit, fast
 from adtc.engine.bounds import outside_pass
+from adtc.engine.extremes import Extremes
 from adtc.engine.plan import make_plan
-from adtc.engine.query import ask
+from adtc.engine.query import Question, ask
+from adtc.engine.record import recording
 from adtc.engine.switches import Switches
 
 SECONDS, GIGABYTES = 120, 8  # no case may take more
@@ -99,14 +101,10 @@ def optimum(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
     return _of_record(best.value, best.record)
 
 
-def _near_best(
-    data: Data, space: adtc.Space, monitor: adtc.Monitor, leaf: int, share: Fraction
-) -> str:
-    """Find the least errors + ``leaf`` per leaf; write the constraint of trees near it."""
+def _near_best(leaf: int, share: Fraction) -> str:
+    """Write the constraint of trees near the least errors + ``leaf`` per leaf."""
     objective = f"error + {leaf} * size"
-    best = adtc.optimize(data, space, minimize=objective, monitor=monitor)
-    assert best.value is not None
-    return f"{objective} <= {best.value * (1 + share)}"
+    return f"{objective} <= {1 + share} * least({objective})"
 
 
 def near_best(
@@ -120,7 +118,7 @@ def near_best(
 ) -> Outcome:
     """Count the trees whose errors + ``leaf`` per leaf exceed the least by at most ``share``."""
     start = time.perf_counter()
-    where = _near_best(data, space, monitor, leaf, share)
+    where = _near_best(leaf, share)
     if metrics:
         return tensor(data, space, monitor, metrics=metrics, where=where, start=start)
     found = adtc.count(data, space, where=where, monitor=monitor)
@@ -138,12 +136,26 @@ def tensor(
 ) -> Outcome:
     """Make the table of all trees by metrics, as `model_tensor` does; answer with their number."""
     start = start or time.perf_counter()
-    question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    result = fast.run(question, data, monitor=monitor)
+    question, known = _asked(data, space, monitor, metrics, where)
+    result = fast.run(question, data, monitor=monitor, known=known)
     engine = time.perf_counter() - start
     cells = result.tensor()
     live = sum(result.circuit.outside.live_paths)
     return Outcome(sum(cells.values()), result.circuit.cell_scan, len(cells), live, engine)
+
+
+def _asked(
+    data: Data,
+    space: adtc.Space,
+    monitor: adtc.Monitor,
+    metrics: tuple[str, ...],
+    where: str | None,
+) -> tuple[Question, circuit.Ground | None]:
+    """Bind a question as `model_tensor` does, with the ground that its least values stand on."""
+    with recording(data, space, "auto", {}) as record:
+        extremes = Extremes(data, "auto", Switches(), monitor, record)
+        question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, best=extremes)
+    return question, extremes.ground
 
 
 def near_best_tensors(
@@ -156,9 +168,8 @@ def near_best_tensors(
     metrics: tuple[str, ...],
 ) -> Outcome:
     """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
-    where = _near_best(data, space, monitor, leaf, share)
-    question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    ground = circuit.prepare(make_plan(question), data, Switches(), monitor)
+    question, known = _asked(data, space, monitor, metrics, _near_best(leaf, share))
+    ground = circuit.prepare(make_plan(question), data, Switches(), monitor, known=known)
     start = time.perf_counter()
     limits = [budget.limit for budget in ground.plan.budgets]
     result = fast.good_cells(circuit.grow(ground, limits, Switches(), monitor))

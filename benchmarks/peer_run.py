@@ -52,10 +52,10 @@ def adtc_(case: Case, X: Any, y: Any, z: Any) -> Answer:
         histogram = [[error, str(trees)] for (error,), trees in sorted(cells.items())]
         return {"value": str(sum(cells.values())), "histogram": histogram}
     objective = f"error + {case['leaf']} * size"
-    best = adtc.optimize(data, space, minimize=objective, monitor=monitor).value
-    limit = best * (1 + Fraction(case["share"]))
-    found = adtc.count(data, space, where=f"{objective} <= {limit}", monitor=monitor)
-    return {"value": int(found), "best": int(best)}
+    where = f"{objective} <= {1 + Fraction(case['share'])} * least({objective})"
+    found = adtc.count(data, space, where=where, monitor=monitor)
+    (best,) = found.record.details["extremes"].values()
+    return {"value": int(found), "best": int(Fraction(best))}
 
 
 def praxis_(case: Case, X: Any, y: Any, _: Any) -> Answer:

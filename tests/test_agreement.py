@@ -29,7 +29,10 @@ ENGINES: list[dict[str, object]] = [
     {"engine": "spec"},
     {"engine": "auto"},
     {"engine": "auto", "switches": Switches(push=False)},
-    {"engine": "auto", "switches": Switches(merge_features=False, merge_rows=True, combine=False)},
+    {
+        "engine": "auto",
+        "switches": Switches(merge_features=False, merge_rows=True, combine=False),
+    },
     {
         "engine": "auto",
         "switches": Switches(pext=False, dense=False, inclusion=False),
@@ -120,6 +123,33 @@ def test_model_tensor(asked, data):
     for engine in ENGINES:
         answer = adtc.model_tensor(*asked.given, names, where=asked.where, **engine)
         assert dict(answer) == expected, engine
+
+
+@given(problems(), st.data())
+@settings(max_examples=60)
+def test_trees_near_the_best(problem, data):
+    """Bounds by the least or largest value over the whole space, of one metric or a mixture."""
+    table, space = problem
+    names = oracle.metric_names(table)
+    text = data.draw(
+        st.sampled_from(names)
+        | st.sampled_from(["error + 2 * size", "N00 - 3 * size", "size - error", "acc / size"])
+    )
+    term = oracle.term(text)
+    scores = [(term(m), m["size"]) for _, m in oracle.good_trees(table, space)]
+    defined = [score for score, _ in scores if score is not None]
+    slack, most = Fraction(data.draw(st.integers(0, 4)), 4), data.draw(st.integers(1, 4))
+    for extreme, choose, op, sign in (("least", min, "<=", 1), ("largest", max, ">=", -1)):
+        where = f"{text} {op} {extreme}({text}) {'+' if sign > 0 else '-'} {slack}"
+        near = [
+            size for score, size in scores
+            if score is not None and sign * (score - choose(defined)) <= slack
+        ]  # fmt: skip
+        for engine in ENGINES:
+            given_ = (data_of(table), space_of(space))
+            assert adtc.count(*given_, where, **engine) == len(near), (where, engine)
+            small = adtc.count(*given_, f"{where} and size <= {most}", **engine)
+            assert small == sum(size <= most for size in near), (where, engine)
 
 
 @given(problems())

@@ -424,12 +424,13 @@ def test_values_are_hashable_and_survive_pickling():
         ("a % 2 < 1", "'%' must follow a number, as in 5%", "  ^"),
         (
             "sqrt(a) < 1",
-            "unknown function 'sqrt'. Known functions: abs, max, min.",
+            "unknown function 'sqrt'. Known functions: abs, largest, least, max, min.",
             "^^^^",
         ),
         (
             "1 < maxx(a)",
-            "unknown function 'maxx'. Did you mean 'max'? Known functions: abs, max, min.",
+            "unknown function 'maxx'. Did you mean 'max'? "
+            "Known functions: abs, largest, least, max, min.",
             "    ^^^^",
         ),
         ("(size <= 4", "this '(' is never closed", "^"),

@@ -15,7 +15,8 @@ LEVELS: Mapping[str, int] = {
     **{"or": OR, "and": AND, "+": ADD, "-": ADD, "*": MULTIPLY, "/": MULTIPLY},
     **dict.fromkeys(("<=", "<", ">=", ">", "=", "!="), COMPARE),
 }
-FUNCTIONS = ("abs", "max", "min")
+EXTREMES = ("largest", "least")  # of one term over all trees: numbers, once they are found
+FUNCTIONS = ("abs", *EXTREMES, "max", "min")
 
 _PLAIN = 20  # characters of a number before an exponent may shorten it
 
@@ -69,7 +70,7 @@ class Arithmetic:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """``abs`` of one term; ``min`` or ``max`` of one or more."""
+    """``abs`` of one term, or its ``least`` or ``largest`` value; ``min``, ``max`` of some."""
 
     function: str
     arguments: "tuple[Term, ...]"

@@ -8,9 +8,10 @@ Numbers are exact fractions: ``0.1`` is 1/10. A ratio with an empty denominator 
 import operator
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
-from typing import overload
+from typing import Any, overload
 
 from adtc.algebra.expressions import (
+    EXTREMES,
     And,
     Arithmetic,
     Call,
@@ -28,7 +29,7 @@ from adtc.algebra.expressions import (
 )
 from adtc.algebra.parser import parse, parse_term
 from adtc.algebra.tokens import MAX_LENGTH, locate, syntax_error
-from adtc.errors import UnknownMetricError, unknown
+from adtc.errors import QueryError, UnknownMetricError, unknown
 
 __all__ = [
     "MAX_LENGTH",
@@ -53,6 +54,7 @@ __all__ = [
     "names",
     "parse",
     "parse_term",
+    "settle",
     "substitute",
     "syntax_error",
     "value",
@@ -60,6 +62,9 @@ __all__ = [
 
 Environment = Mapping[str, int | Fraction | None]
 """What each metric is worth for a tree; None: undefined."""
+
+Find = Callable[[Call], Fraction | None]
+"""What ``least(…)`` or ``largest(…)`` is worth; None where the term is defined on no tree."""
 
 _ARITHMETIC: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     "+": operator.add,
@@ -80,6 +85,7 @@ _FUNCTIONS: dict[str, Callable[[list[Fraction]], Fraction]] = {
     "max": max,
     "min": min,
 }
+_UNDEFINED = Arithmetic("/", Number(Fraction(1)), Number(Fraction()))
 
 
 def value(term: Term, env: Environment) -> Fraction | None:
@@ -105,6 +111,8 @@ def value(term: Term, env: Environment) -> Fraction | None:
             if left is None or right is None or (op == "/" and right == 0):
                 return None
             return _ARITHMETIC[op](left, right)
+        case Call(function) if function in EXTREMES:
+            raise QueryError(f"'{term}' is about all trees, so a single one does not tell it.")
         case Call(function, arguments):
             numbers = [value(argument, env) for argument in arguments]
             defined = [number for number in numbers if number is not None]
@@ -172,25 +180,60 @@ def substitute(x: Term | Formula, terms: Mapping[str, Term]) -> Term | Formula:
     >>> str(substitute(parse("acc >= 0.9"), {"acc": parse_term("(N11 + N00) / N")}))
     '(N11 + N00) / N >= 0.9'
     """
+
+    def meaning(term: Term) -> Term:
+        return terms.get(term.name, term) if isinstance(term, Name) else term
+
+    replaced: Term | Formula = _changed(x, meaning)
+    return replaced
+
+
+@overload
+def settle(x: Term, find: Find) -> Term: ...
+@overload
+def settle(x: Formula, find: Find) -> Formula: ...
+def settle(x: Term | Formula, find: Find) -> Term | Formula:
+    """Replace every ``least(…)`` and ``largest(…)`` by its value, which ``find`` knows.
+
+    Examples
+    --------
+    >>> str(settle(parse("error <= 1.05 * least(error)"), lambda call: Fraction(100)))
+    'error <= 1.05 * 100'
+    """
+
+    def number(term: Term) -> Term:
+        match term:
+            case Call(function) if function in EXTREMES:
+                found = find(term)
+                return _UNDEFINED if found is None else Number(found)
+        return term
+
+    settled: Term | Formula = _changed(x, number)
+    return settled
+
+
+def _changed(x: Any, change: Callable[[Term], Term]) -> Any:
+    """Rebuild a term or formula from below, with every term in it changed."""
     match x:
-        case Name(name):
-            return terms.get(name, x)
-        case Number() | Truth():
+        case Name() | Number():
+            return change(x)
+        case Truth():
             return x
         case Negate(term):
-            return Negate(substitute(term, terms))
+            return change(Negate(_changed(term, change)))
         case Arithmetic(op, left, right):
-            return Arithmetic(op, substitute(left, terms), substitute(right, terms))
+            return change(Arithmetic(op, _changed(left, change), _changed(right, change)))
         case Call(function, arguments):
-            return Call(function, tuple(substitute(a, terms) for a in arguments))
+            return change(Call(function, tuple(_changed(a, change) for a in arguments)))
         case Comparison(compared, ops):
-            return Comparison(tuple(substitute(t, terms) for t in compared), ops)
+            return Comparison(tuple(_changed(t, change) for t in compared), ops)
         case And(parts):
-            return And(tuple(substitute(part, terms) for part in parts))
+            return And(tuple(_changed(part, change) for part in parts))
         case Or(parts):
-            return Or(tuple(substitute(part, terms) for part in parts))
+            return Or(tuple(_changed(part, change) for part in parts))
         case Not(part):
-            return Not(substitute(part, terms))
+            return Not(_changed(part, change))
+    raise TypeError(f"neither a term nor a formula: {x!r}")
 
 
 def _look_up(name: str, env: Environment) -> Fraction | None:

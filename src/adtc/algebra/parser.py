@@ -10,6 +10,7 @@ from typing import NamedTuple
 from adtc.algebra.expressions import (
     AND,
     COMPARE,
+    EXTREMES,
     FUNCTIONS,
     LEVELS,
     OR,
@@ -37,6 +38,7 @@ MAX_HEIGHT = 120
 """Most operators between the whole and a number; a sum of k terms counts k - 1 of them."""
 
 _MAX_DIGITS, _MAX_EXPONENT = 100, 300  # no number of the field needs more; 1e999999999 would hang
+_OF_ONE = ("abs", *EXTREMES)
 _QUOTED = 40  # characters of the user's text within a sentence
 _WANTED = {"and": "a comparison", "or": "a comparison", "not": "a comparison", "(": "an expression"}
 
@@ -49,7 +51,8 @@ def parse(text: str, *, max_length: int = MAX_LENGTH) -> Formula:
     text
         Comparisons ``<= < >= > = !=`` of terms, possibly chained, joined by ``and``, ``or``,
         ``not`` and parentheses; ``true`` and ``false``. Terms are made of numbers (``0.05``,
-        ``1e-3``, ``5%``), metrics, ``+ - * /``, ``abs``, ``min`` and ``max``. The signs
+        ``1e-3``, ``5%``), metrics, ``+ - * /``, ``abs``, ``min`` and ``max``, and of the
+        ``least`` and ``largest`` value that a term has on any tree. The signs
         ≤ ≥ ≠ ∧ ∨ ¬ × · − may be used.
     max_length
         Longest text that is read. Raise it for text made by a program: what a formula prints
@@ -67,7 +70,7 @@ def parse(text: str, *, max_length: int = MAX_LENGTH) -> Formula:
 
     Notes
     -----
-    The language of Sec. 2.4, with comparisons other than ≤, ``abs``, ``min`` and ``max`` added.
+    The language of Sec. 2.4, with comparisons other than ≤ and functions added.
     From loose to tight: ``or``, ``and``, ``not``, comparisons, ``+ -``, ``* /``, signs.
     """
     parser = _Parser(text, max_length)
@@ -181,7 +184,7 @@ class _Parser:
     def name_or_call(self, token: Token) -> _Part:
         if self.token.text != "(":
             if token.text in FUNCTIONS:
-                example = "abs(x)" if token.text == "abs" else f"{token.text}(x, y)"
+                example = f"{token.text}({'x' if token.text in _OF_ONE else 'x, y'})"
                 raise self.error(token, f"'{token.text}' is a function; write {example}")
             return _Part(Name(token.text), token.start, token.end)
         if token.text not in FUNCTIONS:
@@ -192,8 +195,8 @@ class _Parser:
             parts.append(self.nested(self.advance()))
         end = self.close(opening)
         arguments = tuple(map(self.term, parts))
-        if token.text == "abs" and len(arguments) > 1:
-            sentence = f"'abs' takes one number, got {len(arguments)}"
+        if token.text in _OF_ONE and len(arguments) > 1:
+            sentence = f"'{token.text}' takes one number, got {len(arguments)}"
             raise syntax_error(self.text, parts[1].start, parts[-1].end, sentence)
         return self.made(Call(token.text, arguments), parts, token.start, end)
 

@@ -110,11 +110,21 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
             f"{space['trees']}",
         ),
         *([("where", where)] if where else []),
+        *(("of all trees", text) for text in _extremes(record)),
         (
             "time",
             f"{record.seconds:.2f} s, {ENGINES.get(record.engine, record.engine)} engine, "
             f"{record.cell_scan:,} cells scanned",
         ),
+    ]
+
+
+def _extremes(record: "RunRecord") -> list[str]:
+    """Tell the least and largest values that a formula refers to."""
+    found = record.details.get("extremes", {})
+    return [
+        f"{name} = {number(None if text is None else Fraction(text))}"
+        for name, text in found.items()
     ]
 
 

@@ -14,6 +14,7 @@ from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt
+from adtc.engine.extremes import Extremes
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
@@ -61,9 +62,11 @@ def count(
     3
     """
     with recording(data, space, engine, {"ask": "count", "where": _text(where)}) as record:
-        question = ask(data, space, semiring=COUNT, where=where, define=define)
+        extremes = Extremes(data, engine, switches, monitor, record)
+        question = ask(data, space, semiring=COUNT, where=where, define=define, best=extremes)
         if takes_fast(engine, question):
-            answer = Count(run_fast(question, data, switches, monitor, record).total)
+            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
+            answer = Count(result.total)
         else:
             answer = Count(_total(question, good_cells(question, data, record)))
     answer.record = record
@@ -82,12 +85,15 @@ def exists(
 ) -> Existence:
     """Decide whether a tree satisfies a constraint, and show one if so."""
     with recording(data, space, engine, {"ask": "exists", "where": _text(where)}) as record:
-        question = ask(data, space, semiring=COUNT, where=where, define=define)
+        extremes = Extremes(data, engine, switches, monitor, record)
+        question = ask(data, space, semiring=COUNT, where=where, define=define, best=extremes)
         if takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record)
+            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
             tree = result.tree(0) if len(result.keys) else None
         else:
-            question = ask(data, space, semiring=witness(), where=where, define=define)
+            question = ask(
+                data, space, semiring=witness(), where=where, define=define, best=extremes
+            )
             tree = _total(question, good_cells(question, data, record)).tree
     return Existence(tree, record)
 
@@ -125,7 +131,16 @@ def optimize(
     sign = 1 if maximize is None else -1
     asked = {"ask": "optimize", "minimize" if sign > 0 else "maximize": objective}
     with recording(data, space, engine, asked | {"where": _text(where)}) as record:
-        question = ask(data, space, semiring=COUNT, metrics=[objective], where=where, define=define)
+        extremes = Extremes(data, engine, switches, monitor, record)
+        question = ask(
+            data,
+            space,
+            semiring=COUNT,
+            metrics=[objective],
+            where=where,
+            define=define,
+            best=extremes,
+        )
         if takes_fast(engine, question):
             from adtc.engine.best import best_tree  # loads Numba
 
@@ -134,7 +149,13 @@ def optimize(
             )
         else:
             question = ask(
-                data, space, semiring=witness(), metrics=[objective], where=where, define=define
+                data,
+                space,
+                semiring=witness(),
+                metrics=[objective],
+                where=where,
+                define=define,
+                best=extremes,
             )
             best = _best_cell(question, good_cells(question, data, record), sign)
     if best is None:
@@ -174,12 +195,31 @@ def evaluate(
     """
     R = get_semiring(semiring) if isinstance(semiring, str) else semiring
     with recording(data, space, engine, {"ask": "evaluate", "where": _text(where)}) as record:
-        question = ask(data, space, semiring=R, aggregation=aggregation, where=where, define=define)
+        extremes = Extremes(data, engine, switches, monitor, record)
+        question = ask(
+            data,
+            space,
+            semiring=R,
+            aggregation=aggregation,
+            where=where,
+            define=define,
+            best=extremes,
+        )
         if engine != "spec" and R.adds_up and not callable(aggregation):
             texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
-            counted = ask(data, space, semiring=COUNT, metrics=texts, where=where, define=define)
+            counted = ask(
+                data,
+                space,
+                semiring=COUNT,
+                metrics=texts,
+                where=where,
+                define=define,
+                best=extremes,
+            )
             if takes_fast(engine, counted):
-                cells = run_fast(counted, data, switches, monitor, record).tensor()
+                cells = run_fast(
+                    counted, data, switches, monitor, record, known=extremes.ground
+                ).tensor()
                 return _sum_of_cells(R, cells, bool(texts))
         if engine != "spec" and R.compiled and not callable(aggregation):
             from adtc.engine import scalar
@@ -225,6 +265,7 @@ def model_tensor(
     [((1, 1), 1), ((1, 2), 1), ((2, 0), 1), ((2, 1), 1), ((2, 2), 1), ((2, 3), 1)]
     """
     with recording(data, space, engine, {"ask": "tensor", "where": _text(where)}) as record:
+        extremes = Extremes(data, engine, switches, monitor, record)
         question = ask(
             data,
             space,
@@ -233,10 +274,12 @@ def model_tensor(
             metrics=metrics,
             where=where,
             define=define,
+            best=extremes,
         )
         tensor = ModelTensor()
         if semiring is COUNT and aggregation is None and takes_fast(engine, question):
-            tensor.update(run_fast(question, data, switches, monitor, record).tensor())
+            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
+            tensor.update(result.tensor())
         else:
             refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
             for index, cell in good_cells(question, data, record).items():

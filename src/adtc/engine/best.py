@@ -37,11 +37,10 @@ def best_tree(
 
     def least(objective: Affine) -> tuple[Fraction | int, trees.Tree] | None:
         record.details["searches"] = record.details.get("searches", 0) + 1
-        if search.free(question):
-            found = search.least_of_all(question, data, objective, switches, watch)
-            if found is not None:
-                record.engine, record.num_cells = "fast", 1
-                return found
+        found = search.least_of_all(question, data, objective, switches, watch)
+        if found is not None:
+            record.engine, record.num_cells = "fast", 1
+            return found
         asked = replace(question, metrics=(("objective", as_term(objective)),))
         return run_fast(asked, data, switches, watch, record, sign=1).best(1)
 

@@ -6,7 +6,7 @@ kept, because finding and drawing trees are walks down over them.
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -90,16 +90,39 @@ class Ground:
     leaves: Leaves
     inside: Inside
 
+    def serves(self, plan: Plan) -> bool:
+        """Tell whether another plan, for the same data and space, stands on the same ground."""
+        ours, theirs = self.plan, plan
+        return (
+            (ours.groups, ours.question.minsup) == (theirs.groups, theirs.question.minsup)
+            and ours.question.space == theirs.question.space
+            and [b.form.vector() for b in ours.budgets] == [b.form.vector() for b in theirs.budgets]
+        )
+
 
 def prepare(
-    plan: Plan, data: Data, switches: Switches, monitor: Monitor, *, depth: int | None = None
+    plan: Plan,
+    data: Data,
+    switches: Switches,
+    monitor: Monitor,
+    *,
+    depth: int | None = None,
+    known: Ground | None = None,
 ) -> Ground:
     """Run the stages that need the data: features, lattice, inside pass.
 
-    ``depth`` is that of the trees, if less than the question's.
+    Parameters
+    ----------
+    depth
+        That of the trees, if less than the question's.
+    known
+        The ground of another question about the same data and space; nothing is done anew if it
+        has the same budgets, whatever their limits.
     """
     monitor.check()
     question = plan.question
+    if known is not None and known.serves(plan):
+        return replace(known, plan=plan, leaves=_leaves(plan, switches))
     data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)

@@ -151,6 +151,12 @@ def least_at(value: Ratios, sign: int) -> int | None:
     return int(defined[first[best]])
 
 
+def extreme(value: Ratios, sign: int) -> Fraction | None:
+    """Return the least value (largest if ``sign`` is −1); None if none is defined."""
+    at = least_at(value, sign)
+    return None if at is None else Fraction(int(value.top[at]), int(value.bottom[at]))
+
+
 def combine(
     coefficients: Sequence[Fraction], constant: Fraction, columns: Sequence[Column], rows: int
 ) -> Ratios:

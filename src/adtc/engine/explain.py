@@ -19,6 +19,7 @@ from adtc.data import Data
 from adtc.engine import answers, layout
 from adtc.engine.bounds import outside_pass
 from adtc.engine.estimate import bits_of_all_trees, bytes_of
+from adtc.engine.extremes import Extremes
 from adtc.engine.lattice import distinct_features
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth, narrowed
@@ -204,7 +205,17 @@ def explain(
     >>> plan.pushed[0].atom, plan.pushed[0].bounds
     ('acc >= 0.72', ('error <= 280',))
     """
-    question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, define=define)
+    with recording(data, space, engine, {"ask": "explain"}) as record:
+        extremes = Extremes(data, engine, Switches(), monitor, record)
+        question = ask(
+            data,
+            space,
+            semiring=COUNT,
+            metrics=metrics,
+            where=where,
+            define=define,
+            best=extremes,
+        )
     told = parse(where) if isinstance(where, str) else where or Truth(True)
     fast, constraint = takes_fast(engine, question), question.constraint
     if fast:
@@ -322,9 +333,18 @@ def analyze(
         "where": None if where is None else str(where),
     }
     with recording(data, space, engine, asked) as record:
-        question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, define=define)
+        extremes = Extremes(data, engine, Switches(), monitor, record)
+        question = ask(
+            data,
+            space,
+            semiring=COUNT,
+            metrics=metrics,
+            where=where,
+            define=define,
+            best=extremes,
+        )
         if explanation.engine == "fast":
-            result = run_fast(question, data, Switches(), monitor, record)
+            result = run_fast(question, data, Switches(), monitor, record, known=extremes.ground)
             record.details["tensors"] = _tensors(result.circuit)
         else:
             answers.good_cells(question, data, record)

@@ -17,7 +17,7 @@ from adtc.algebra.trees import Tree, depth
 from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
-from adtc.engine.columns import Column, Ratios, evaluate, fractions, least_at, satisfied
+from adtc.engine.columns import Column, evaluate, least_at, satisfied
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
@@ -99,8 +99,7 @@ class Result:
         at = least_at(values, sign)
         if at is None:
             return None
-        (score,) = fractions(Ratios(values.top[at : at + 1], values.bottom[at : at + 1]))
-        return plain(score), self.tree(at)
+        return plain(Fraction(int(values.top[at]), int(values.bottom[at]))), self.tree(at)
 
 
 def run(
@@ -109,14 +108,15 @@ def run(
     *,
     switches: Switches = Switches(),  # noqa: B008  # frozen
     monitor: Monitor | None = None,
+    known: circuits.Ground | None = None,
 ) -> Result:
-    """Count the good trees by the question's axes."""
+    """Count the good trees by the question's axes; see `circuit.prepare` for ``known``."""
     assert question.semiring is COUNT
     monitor = monitor or Monitor()
     if by_depth(question):
         return _depth_by_depth(question, data, switches, monitor)
     plan = make_plan(question, push=switches.push)
-    ground = circuits.prepare(plan, data, switches, monitor)
+    ground = circuits.prepare(plan, data, switches, monitor, known=known)
     limits = [budget.limit for budget in ground.plan.budgets]
     return good_cells(circuits.grow(ground, limits, switches, monitor))
 

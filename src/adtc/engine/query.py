@@ -6,14 +6,25 @@ filled in, axes known. Engines take a `Question` and check nothing again.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from adtc.algebra.affine import affine
-from adtc.algebra.formula import Formula, Name, Number, Term, Truth, names, parse, parse_term
+from adtc.algebra.formula import (
+    Call,
+    Formula,
+    Name,
+    Number,
+    Term,
+    Truth,
+    names,
+    parse,
+    parse_term,
+    settle,
+)
 from adtc.algebra.formula import substitute as replace_names
 from adtc.algebra.metrics import (
     LEAF_LABEL,
@@ -26,7 +37,7 @@ from adtc.algebra.metrics import (
     Schema,
     Vocabulary,
 )
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semirings import COUNT, Semiring
 from adtc.data import Data
 from adtc.errors import QueryError
 
@@ -195,6 +206,10 @@ class Question:
         return {axis.name: int(k) for axis, k in zip(self.axes, index, strict=True)}
 
 
+Best = Callable[[Question, int], Fraction | None]
+"""Finds the least (sign 1) or largest (−1) value of a question's metric; None if it has none."""
+
+
 def ask(
     data: Data,
     space: Space,
@@ -204,6 +219,7 @@ def ask(
     metrics: Sequence[str] = (),
     where: str | Formula | None = None,
     define: Definitions | None = None,
+    best: Best | None = None,
 ) -> Question:
     """Check a query against a table and resolve all its names.
 
@@ -213,30 +229,49 @@ def ask(
         The constraint φ; None admits every tree.
     define
         The user's own metrics: a `Primitive`, or the text of a term over other metrics.
+    best
+        What finds ``least(…)`` and ``largest(…)``, which are of all trees of the space, good or
+        not; without it they are refused.
     """
     schema = schema_of(data)
+    minsup = space.min_support(schema.total)
     vocabulary = Vocabulary(schema, _checked(define or {}))
+    aggregate = _aggregate(aggregation, semiring, vocabulary)
+
+    def bound(
+        used: dict[str, Primitive], constraint: Formula, terms: tuple[tuple[str, Term], ...]
+    ) -> Question:
+        largest = dict.fromkeys(used, math.inf)
+        if space.max_size is not None:
+            used[SIZE.name], largest[SIZE.name] = SIZE, space.max_size
+        if not space.trivial_splits:
+            used[LEAF_LABEL.name], largest[LEAF_LABEL.name] = LEAF_LABEL, math.inf
+        return Question(
+            space=space,
+            semiring=semiring,
+            schema=schema,
+            minsup=minsup,
+            axes=tuple(used.values()),
+            shape=tuple(largest[name] for name in used),
+            metrics=terms,
+            constraint=constraint,
+            aggregate=aggregate,
+        )
+
+    def extreme(call: Call, within: tuple[str, ...]) -> Fraction | None:
+        if best is None:
+            return _not_here(call, within)
+        used: dict[str, Primitive] = {}
+        term = _expand(call.arguments[0], vocabulary, used, extreme, within)
+        alone = bound(used, Truth(True), ((str(call), term),))
+        counted = replace(alone, semiring=COUNT, aggregate=_aggregate(None, COUNT, vocabulary))
+        return best(counted, 1 if call.function == "least" else -1)
+
     used: dict[str, Primitive] = {}
-    constraint = _expand(
-        parse(where) if isinstance(where, str) else where or Truth(True), vocabulary, used
-    )
-    terms = tuple((name, _expand(parse_term(name), vocabulary, used)) for name in metrics)
-    largest = dict.fromkeys(used, math.inf)
-    if space.max_size is not None:
-        used[SIZE.name], largest[SIZE.name] = SIZE, space.max_size
-    if not space.trivial_splits:
-        used[LEAF_LABEL.name], largest[LEAF_LABEL.name] = LEAF_LABEL, math.inf
-    return Question(
-        space=space,
-        semiring=semiring,
-        schema=schema,
-        minsup=space.min_support(schema.total),
-        axes=tuple(used.values()),
-        shape=tuple(largest[name] for name in used),
-        metrics=terms,
-        constraint=constraint,
-        aggregate=_aggregate(aggregation, semiring, vocabulary),
-    )
+    formula = parse(where) if isinstance(where, str) else where or Truth(True)
+    constraint = _expand(formula, vocabulary, used, extreme)
+    terms = tuple((name, _expand(parse_term(name), vocabulary, used, extreme)) for name in metrics)
+    return bound(used, constraint, terms)
 
 
 def _checked(own: Definitions) -> Definitions:
@@ -246,10 +281,21 @@ def _checked(own: Definitions) -> Definitions:
     return own
 
 
+def _not_here(call: Call, within: tuple[str, ...]) -> Fraction | None:
+    raise QueryError(
+        f"'{call}' is a value of all trees, which are not searched here: write it as a number."
+    )
+
+
 def _expand(
-    x: X, vocabulary: Vocabulary, used: dict[str, Primitive], within: tuple[str, ...] = ()
+    x: X,
+    vocabulary: Vocabulary,
+    used: dict[str, Primitive],
+    extreme: Callable[[Call, tuple[str, ...]], Fraction | None] = _not_here,
+    within: tuple[str, ...] = (),
 ) -> X:
     """Replace every name by the primitives it stands for, and collect those in ``used``."""
+    x = settle(x, lambda call: extreme(call, within))
     meanings: dict[str, Term] = {}
     for name in sorted(names(x)):
         if name in within:
@@ -261,7 +307,7 @@ def _expand(
         elif isinstance(meaning, int):
             meanings[name] = Number(Fraction(meaning))
         else:
-            meanings[name] = _expand(meaning, vocabulary, used, (*within, name))
+            meanings[name] = _expand(meaning, vocabulary, used, extreme, (*within, name))
     return replace_names(x, meanings)
 
 

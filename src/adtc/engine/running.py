@@ -12,6 +12,7 @@ from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
 if TYPE_CHECKING:
+    from adtc.engine.circuit import Ground
     from adtc.engine.fast import Result
 
 Engine = Literal["auto", "spec", "fast"]
@@ -48,15 +49,19 @@ def run_fast(
     record: RunRecord,
     *,
     sign: int = 0,
+    known: "Ground | None" = None,
 ) -> "Result":
-    """Count the good trees, or with a ``sign`` only those near the best."""
+    """Count the good trees, or with a ``sign`` only those near the best.
+
+    ``known`` is the ground of an earlier question about the same data and space, if there was one.
+    """
     from adtc.engine import fast  # Numba is loaded with the first question, not before
 
     question = narrowed(question)
     if sign:
         result = fast.optimum(question, data, sign, switches=switches, monitor=monitor)
     else:
-        result = fast.run(question, data, switches=switches, monitor=monitor)
+        result = fast.run(question, data, switches=switches, monitor=monitor, known=known)
     record.engine, record.num_cells = "fast", len(result.keys)
     record.cell_scan = result.circuit.cell_scan
     record.details["live_subproblems"] = list(result.circuit.outside.live_paths)

@@ -24,6 +24,7 @@ from adtc.engine.bounds import Walker, cost_type, path_costs
 from adtc.engine.kernels import closed, inside, paths
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
+from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Form, Plan, Reader, make_plan
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
@@ -88,18 +89,31 @@ def free(question: Question) -> bool:
     return question.constraint == Truth(True) and question.space.max_size is None
 
 
-def least_of_all(
-    question: Question, data: Data, objective: Affine, switches: Switches, monitor: Monitor
-) -> Scored | None:
-    """Find a tree with the least value of a form among all trees; None if this way cannot."""
+def planned(question: Question, objective: Affine) -> tuple[Plan, Fraction, Fraction] | None:
+    """Plan the search for the least value of a form among all trees; None if it cannot be found.
+
+    Its first budget is ``form``, and the objective is ``scale · form + constant``.
+    """
+    if not free(question) or by_depth(question):
+        return None
     plan = make_plan(question, push=False, objective=objective)
     budget = next((b for b in plan.budgets if b.source == "objective"), None)
     if budget is None or (budget.form.per_leaf < 0 and not question.space.trivial_splits):
         return None
+    _, scale, constant = plan.reader.reduced(objective)
+    return plan, scale, constant
+
+
+def least_of_all(
+    question: Question, data: Data, objective: Affine, switches: Switches, monitor: Monitor
+) -> Scored | None:
+    """Find a tree with the least value of a form among all trees; None if this way cannot."""
+    if (found := planned(question, objective)) is None:
+        return None
+    plan, scale, constant = found
     monitor.check()
     data = lattices.compact(data) if switches.merge_rows else data
-    cost, tree = _Search(plan, data, budget.form, switches, monitor).run()
-    _, scale, constant = plan.reader.reduced(objective)
+    cost, tree = _Search(plan, data, plan.budgets[0].form, switches, monitor).run()
     return scale * cost + constant, tree
 
 

@@ -9,6 +9,7 @@ from adtc.algebra.formula import Formula
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.answers import good_cells
+from adtc.engine.extremes import Extremes
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space, ask
@@ -65,11 +66,18 @@ def profile(
         "where": None if where is None else str(where),
     }
     with recording(data, space, engine, asked) as record:
+        extremes = Extremes(data, engine, switches, monitor, record)
         question = ask(
-            data, space, semiring=COUNT, metrics=tuple(metrics), where=where, define=define
+            data,
+            space,
+            semiring=COUNT,
+            metrics=tuple(metrics),
+            where=where,
+            define=define,
+            best=extremes,
         )
         if takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record)
+            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
             order = _ascending(result.keys)
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths

@@ -7,6 +7,7 @@ metrics, and nothing here runs over the data again.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from importlib import import_module
 from os import PathLike
@@ -17,9 +18,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from adtc.algebra.formula import Formula, Number, Term, names, parse, parse_term, substitute
+from adtc.algebra.formula import (
+    Call,
+    Formula,
+    Number,
+    Term,
+    names,
+    parse,
+    parse_term,
+    settle,
+    substitute,
+)
 from adtc.data import Data
-from adtc.engine.columns import Column, Ratios, evaluate, from_columns, satisfied
+from adtc.engine.columns import Column, Ratios, evaluate, extreme, from_columns, satisfied
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
@@ -175,7 +186,10 @@ class Profile:
         return self._values[text]
 
     def where(self, formula: str | Formula | None) -> "Profile":
-        """Keep the trees that satisfy a formula over the profile's metrics."""
+        """Keep the trees that satisfy a formula over the profile's metrics.
+
+        In it, ``least(…)`` and ``largest(…)`` are over the trees of this profile.
+        """
         if formula is None:
             return self
         parsed = parse(formula) if isinstance(formula, str) else formula
@@ -352,7 +366,13 @@ class Profile:
                 f"{sentence} A profile knows the metrics it was made with: name this one among "
                 f"them and make it anew."
             )
-        return substitute(x, {**self.metrics, "N": Number(self.record.data["rows"])})
+        terms = {**self.metrics, "N": Number(self.record.data["rows"])}
+        return settle(substitute(x, terms), self._extreme)
+
+    def _extreme(self, call: Call) -> Fraction | None:
+        """Find the least or largest value of a term over the axes."""
+        values = evaluate(call.arguments[0], from_columns(self.axes, self.num_cells))
+        return extreme(values, 1 if call.function == "least" else -1)
 
 
 def joint_codes(codes: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

@@ -195,7 +195,10 @@ def _conditions(profile: Profile, extra: str | None) -> str:
     parts = [part for part in (where, extra) if part]
     if not parts:
         return "None: every such tree is counted."
-    return "Only trees with " + ", and on top of that ".join(parts) + "."
+    told = "Only trees with " + ", and on top of that ".join(parts) + "."
+    found = profile.record.details.get("extremes", {})
+    values = ", ".join(f"{name} is {value or 'undefined'}" for name, value in found.items())
+    return f"{told} Over all trees, {values}." if values else told
 
 
 def conventions(profile: Profile) -> list[str]:

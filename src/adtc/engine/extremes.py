@@ -1,0 +1,71 @@
+"""`least(…)` and `largest(…)` of a question: numbers of the whole space, found before the rest.
+
+That is how one asks for trees near the best: `error <= 1.05 * least(error)`. Where the bound is on
+the same sum of counts, the pass that found the least value serves the question itself, too.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from adtc.algebra.affine import affine
+from adtc.algebra.formula import value
+from adtc.algebra.tensors import Scan
+from adtc.data import Data
+from adtc.engine import emt
+from adtc.engine.monitor import Monitor
+from adtc.engine.query import Question
+from adtc.engine.record import RunRecord
+from adtc.engine.running import Engine, takes_fast
+from adtc.engine.switches import Switches
+
+if TYPE_CHECKING:
+    from adtc.engine.circuit import Ground
+
+
+@dataclass(slots=True)
+class Extremes:
+    """Finds extreme values for `ask`, and notes them in the record.
+
+    Parameters
+    ----------
+    ground
+        What the last value stands on, if that can serve other questions.
+    """
+
+    data: Data
+    engine: Engine
+    switches: Switches
+    monitor: Monitor | None
+    record: RunRecord
+    ground: "Ground | None" = None
+
+    def __call__(self, question: Question, sign: int) -> Fraction | None:
+        """Return the least (sign 1) or largest (−1) value of the question's only metric."""
+        ((text, term),) = question.metrics
+        form = affine(term)
+        if form is not None and not form.coefficients:
+            found: Fraction | None = form.constant
+        elif takes_fast(self.engine, question):
+            found = self._fast(question, sign)
+        else:
+            tensor = emt.model_tensor(question, self.data, Scan())
+            scores = (value(term, question.environment(index)) for index in tensor)
+            found = min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
+        self.record.details.setdefault("extremes", {})[text] = None if found is None else str(found)
+        return found
+
+    def _fast(self, question: Question, sign: int) -> Fraction | None:
+        from adtc.engine import circuit, search  # load Numba
+        from adtc.engine.best import best_tree
+
+        monitor = self.monitor or Monitor()
+        form = affine(question.metrics[0][1])
+        if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
+            plan, scale, constant = planned
+            self.ground = circuit.prepare(plan, self.data, self.switches, monitor)
+            return sign * (scale * self.ground.inside.root[0] + constant)
+        best = best_tree(
+            question, self.data, sign, switches=self.switches, monitor=monitor, record=self.record
+        )
+        return None if best is None else Fraction(best[0])
