@@ -31,7 +31,7 @@ ENGINES: list[dict[str, object]] = [
     {"engine": "auto", "switches": Switches(push=False)},
     {
         "engine": "auto",
-        "switches": Switches(merge_features=False, merge_rows=True, combine=False),
+        "switches": Switches(merge_features=False, merge_rows=True, combine=False, round=False),
     },
     {
         "engine": "auto",

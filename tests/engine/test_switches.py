@@ -14,7 +14,7 @@ NAMES = [field.name for field in fields(Switches)]
 COMBINATIONS = list(itertools.product((True, False), repeat=len(NAMES)))
 
 
-def table(seed: int, rows: int, features: int, labels: int = 2) -> adtc.Data:
+def table(seed: int, rows: int, features: int, labels: int = 2, heaviest: int = 3) -> adtc.Data:
     """Draw a table with a twin and a complement, weights, and two groups."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 2, (rows, features))
@@ -22,7 +22,7 @@ def table(seed: int, rows: int, features: int, labels: int = 2) -> adtc.Data:
     X[:, -2] = X[:, 1]
     noise = rng.random(rows) < 0.2
     y = (X[:, 0] + X[:, 2] + noise) % labels
-    weights = rng.integers(1, 4, rows)
+    weights = rng.integers(1, heaviest + 1, rows)
     return adtc.Data.from_arrays(
         X, y, z=rng.integers(0, 2, rows), weights=weights, labels=(0, 1, 2)[:labels]
     )
@@ -33,6 +33,7 @@ CASES = {
     "depth 4, six features": (table(2, 70, 6), adtc.Space(max_depth=4, minsup=2, max_size=5)),
     "majority": (table(3, 50, 5), adtc.Space(max_depth=4, minsup=2, labels="majority")),
     "three labels": (table(4, 40, 5, labels=3), adtc.Space(max_depth=3, minsup=2)),
+    "heavy rows": (table(5, 40, 5, heaviest=3000), adtc.Space(max_depth=3, minsup=2)),
 }
 WHERE = {
     "three labels": "error <= 40 and size <= 6",

@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.executors import run_jobs
+from adtc.engine.forms import SMALL, Form
 from adtc.engine.kernels import inclusion, inside, paths, roots
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
-from adtc.engine.plan import Form
 from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
@@ -224,13 +224,10 @@ def cost_type(forms: tuple[Form, ...], table: inside.Table, *, short: bool = Fal
     ``short`` admits 16 bits: faster, but kernels are compiled once more.
     """
     totals = [int(n) for n in table.totals]
-    leaves = sum(totals) + 1
-    widest = max((max(map(abs, form.range(totals, leaves))) for form in forms), default=0)
-    largest = max((abs(w) for form in forms for row in form.weights for w in row), default=0)
-    largest = max(widest, largest * sum(totals))
+    largest = max((form.reach(totals) for form in forms), default=0)
     if short and largest < 2**12:
         return np.int16
-    if largest < 2**25:
+    if largest < SMALL:
         return np.int32
     if largest < 2**57:
         return np.int64

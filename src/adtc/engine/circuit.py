@@ -25,6 +25,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Budget, Plan
 from adtc.engine.refusal import refuse_if_too_large
+from adtc.engine.rounding import with_small_numbers
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
 
@@ -129,6 +130,7 @@ def prepare(
     table = lattices.bit_planes(features, data, groups, len(plan.groups))
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
+    plan = with_small_numbers(plan) if switches.round else plan
     plan = with_multipliers(plan, table, _leaves(plan, switches).group_label, switches, monitor)
     leaves = _leaves(plan, switches)
     bounds = inside_pass(

@@ -15,6 +15,7 @@ from adtc.algebra.formula import Arithmetic, Term
 from adtc.algebra.metrics import SIZE, Functional, Primitive, RowGroup
 
 _COST_LIMIT = 2**56
+SMALL = 2**25  # costs below that take 32 bits, with room for sums of four
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,11 @@ class Form:
         """Tell whether every cost on these rows surely fits into a word, with room for sums."""
         largest = max(map(abs, self.vector()))
         return largest * (sum(totals) + 1) < _COST_LIMIT
+
+    def reach(self, totals: Sequence[int]) -> int:
+        """Bound the absolute value of every cost on these rows, of parts and whole trees alike."""
+        widest = max(map(abs, self.range(totals, sum(totals) + 1)))
+        return max(widest, max(map(abs, self.vector())) * sum(totals))
 
     def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
         """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""

@@ -6,12 +6,14 @@ does so at the root, no good tree exists. The best multiplier is sought on shall
 cost little; the full inside pass then uses only the winners.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from adtc.engine.bounds import inside_pass
+from adtc.engine.forms import SMALL
 from adtc.engine.kernels import inside as kernels
 from adtc.engine.lattice import numbered_paths
 from adtc.engine.monitor import Monitor
@@ -20,6 +22,7 @@ from adtc.engine.switches import Switches
 
 _TRIED = tuple(Fraction(2) ** power for power in range(-4, 3))
 _FINEST = 10**7  # largest denominator of a multiplier
+_OFF = Fraction(1, 8)  # what a simpler multiplier may differ by: those tried differ by half
 _SHALLOW = 3  # depth of the trees on which multipliers are sought
 
 
@@ -67,11 +70,17 @@ def _partners(plan: Plan) -> tuple[Budget | None, Sequence[Budget]]:
         return None, ()
     for objective in searched:
         if objective.source == "objective":  # then combinations bound the best good value
-            return objective, [b for b in searched if b is not objective]
+            others = [b for b in searched if b is not objective]
+            return objective, [b for b in others if not _opposite(b, objective)]
     # A bound that the best single labelling cannot meet by itself prices all others: for a
     # performance limit the least value is near the limit, for a gap it is far below.
     first = max(searched, key=lambda b: _share(plan, b))
-    return first, [b for b in searched if b is not first]
+    return first, [b for b in searched if b is not first and not _opposite(b, first)]
+
+
+def _opposite(budget: Budget, other: Budget) -> bool:
+    """Tell whether two budgets bound one form from both sides; a sum of such bounds nothing."""
+    return all(a == -b for a, b in zip(budget.form.vector(), other.form.vector(), strict=True))
 
 
 def _share(plan: Plan, budget: Budget) -> Fraction:
@@ -83,8 +92,9 @@ def _share(plan: Plan, budget: Budget) -> Fraction:
 def _combined(plan: Plan, first: Budget, other: Budget, factor: Fraction) -> tuple[int, Budget]:
     """Return q and q·first + p·other with p/q near ``factor`` times the ratio of their ranges."""
     widths = [high - low for low, high in (_range(plan, first), _range(plan, other))]
-    multiplier = (factor * widths[0] / widths[1]).limit_denominator(_FINEST)
-    multiplier = max(multiplier, Fraction(1, _FINEST))
+    multiplier = _simple(
+        factor * widths[0] / widths[1], *(b.form.reach(plan.totals) for b in (first, other))
+    )
     p, q = multiplier.numerator, multiplier.denominator
     weights = tuple(
         tuple(q * a + p * b for a, b in zip(row, other_row, strict=True))
@@ -97,6 +107,17 @@ def _combined(plan: Plan, first: Budget, other: Budget, factor: Fraction) -> tup
     )
     source = f"{first.source}, and {multiplier} times {other.source}"
     return q, Budget(form, q * first.limit + p * other.limit, source, ((q, first), (p, other)))
+
+
+def _simple(multiplier: Fraction, reach: int, other: int) -> Fraction:
+    """Return a fraction near a multiplier: if possible one that keeps the combination small."""
+    finest = math.floor(SMALL / (reach + multiplier * other)) - 1
+    for denominator in (finest, _FINEST):
+        if denominator >= 1:
+            near = multiplier.limit_denominator(denominator)
+            if abs(near - multiplier) <= multiplier * _OFF:
+                return near
+    return Fraction(1, _FINEST)
 
 
 def _range(plan: Plan, budget: Budget) -> tuple[int, int]:

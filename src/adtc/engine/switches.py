@@ -11,6 +11,8 @@ class Switches:
     ----------
     push
         Turn atoms of the constraint into budgets inside the computation.
+    round
+        Round the coefficients of budgets that would need 64 bits, and loosen their limits by that.
     combine
         Add budgets that combine two atoms, with multipliers sought on shallow trees.
     dense
@@ -26,6 +28,7 @@ class Switches:
     """
 
     push: bool = True
+    round: bool = True
     combine: bool = True
     dense: bool = True
     merge_features: bool = True
