@@ -171,6 +171,8 @@ class Walker:
     def _shares_counts(self) -> bool:
         """Tell whether two labels are as good as free, with room for a matrix per feature."""
         functionals, labels, _ = self.costs.weights.shape
+        if functionals == 0:
+            return self.switches.inclusion
         n, word = len(self.table.words), self.costs.weights.itemsize
         room = n**3 * (functionals + 1) * word * self.monitor.threads
         free = labels == _TWO and (not self.costs.majority or self._majority_is_cheapest)
@@ -196,7 +198,8 @@ class Walker:
             def job(some: range) -> None:
                 roots.count_root(some.start, some.stop, self.table, self.costs, root, pext)
 
-            run_jobs(job, self._parts(range(n), n**_TWO), "pair counts", self.monitor)
+            if len(self.costs.constants):
+                run_jobs(job, self._parts(range(n), n**_TWO), "pair counts", self.monitor)
             self._roots.append(root)
         return self._roots[0]
 

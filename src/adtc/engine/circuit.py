@@ -387,9 +387,10 @@ def _totals(level: Level) -> Array:
     lengths = level.stops - level.starts
     order = np.argsort(level.starts[lengths > 0])
     paths = np.flatnonzero(lengths > 0)[order]
-    return np.bincount(
+    sums = np.bincount(
         np.repeat(paths, lengths[paths]), weights=values, minlength=len(level.starts)
     )
+    return sums.astype(np.float64, copy=False)  # of no cells at all they are whole numbers
 
 
 def all_trees(depth: int, features: int, labels: int) -> int:

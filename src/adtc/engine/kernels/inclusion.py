@@ -5,7 +5,8 @@ in P ∧ f and P ∧ f ∧ h, the smallest sets of rows; with M for pair counts,
 M(f ¬h) = M(f) − M(f h), M(¬f h) = M(h) − M(f h), M(¬f ¬h) = M(P) − M(f) − M(h) + M(f h).
 All of this is linear, so matrices hold *channels*: rows, and for every functional the cost of label
 1 (label 0 costs nothing). For two labels, each leaf taking the cheaper, and where there is room for
-one matrix per feature; for all else there is `inside.walk`.
+one matrix per feature; for all else there is `inside.walk`. Without functionals rows are only
+counted, whatever the labels.
 
 Legend: as in `inside`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
 order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these four nodes.
@@ -66,14 +67,15 @@ class Room(NamedTuple):
 
 @kernel
 def make_prefix(table, mix):
-    """Allocate a prefix."""
+    """Allocate a prefix; without functionals no pairs below it are needed."""
     n, width = table.words.shape
+    singles = n if mix.shape[0] > 1 else 0
     return Prefix(
         np.empty((n, width), np.uint64),
         np.zeros(n, np.bool_),
         np.zeros(table.pairs.shape, table.pairs.dtype),
         np.zeros((mix.shape[0], n, n + LANES), mix.dtype),
-        np.zeros((n, mix.shape[0], n, n + LANES), mix.dtype),
+        np.zeros((singles, mix.shape[0], n, n + LANES), mix.dtype),
     )
 
 
@@ -241,7 +243,8 @@ def below_prefix(
     """
     turn_to_minority(stack, level, side, mix, prefix)
     for c in range(stack.used[level] - 1, start - 1, -1):
-        count_single(stack, level, side, c, mix, prefix, room, table, use_pext)
+        if len(costs.constants):
+            count_single(stack, level, side, c, mix, prefix, room, table, use_pext)
         note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
         for h in range(c + 1, stack.used[level]):
             two_literals(

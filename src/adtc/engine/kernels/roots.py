@@ -51,7 +51,8 @@ def pairs_root(first, stop, table, lattice, costs, use_pext, prefix, counts, lea
     room = make_room(table, mix, costs)
     level, side = np.int64(0), np.int64(0)
     for c in range(first, stop):
-        pack_single(stack, level, side, c, prefix, room, table, use_pext)
+        if len(costs.constants):
+            pack_single(stack, level, side, c, prefix, room, table, use_pext)
         note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
         for h in range(c + 1, stack.used[0]):
             two_literals(
@@ -68,6 +69,8 @@ def singles_root(first, stop, table, lattice, costs, prefix, counts, least):
     room = make_room(table, mix, costs)
     for c in range(first, stop):
         note_singles(stack, np.int64(0), np.int64(0), c, prefix, lattice, costs.minsup, counts)
+        if len(costs.constants) == 0:
+            continue
         active = _open_single(c, stack.used[0], table, mix, prefix, room, costs)
         number = lattice.base[1] + 2 * c
         for s in range(2):
