@@ -474,6 +474,10 @@ MISTAKES = {
         ["count", "small.csv", "--target", "y", "--define", "size=1"],
         "'size' is a built-in metric",
     ),
+    "definition of a function": (
+        ["count", "small.csv", "--target", "y", "--define", "least=error"],
+        "'least' is a function of formulas: give the metric another name",
+    ),
     "unknown kind": (["count", "small.csv", "--target", "y", "--type", "a=numbr"], "numbr"),
     "kind given twice": (
         ["count", "small.csv", "--target", "y", "--type", "a=ignore", "--type", "a=numeric"],

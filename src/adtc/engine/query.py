@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from adtc.algebra.affine import affine
+from adtc.algebra.expressions import FUNCTIONS
 from adtc.algebra.formula import (
     Call,
     Formula,
@@ -278,6 +279,8 @@ def _checked(own: Definitions) -> Definitions:
     for name in own:
         if name in PRIMITIVES or name in RATIONALS or name == "N":
             raise QueryError(f"'{name}' is a built-in metric and cannot be defined anew.")
+        if name in FUNCTIONS:
+            raise QueryError(f"'{name}' is a function of formulas: give the metric another name.")
     return own
 
 
