@@ -18,7 +18,6 @@ from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
-from adtc.engine.kernels import last_level, stumps
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
@@ -235,15 +234,6 @@ class _Builder:
         """Make the tensors of the last level, from pair counts."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         limbs = self._limbs(math.inf, self.lattice.levels)
-        if self.lattice.levels == 0:
-            pool, fill, scanned = last_level.closed_tensor(
-                self.table.pairs, self.table.totals, np.arange(self.n), self.n, self.lattice.rest,
-                self.leaves, self.multiplicity, self.outside.budgets[0], self._most_cells(limbs, 0),
-                stumps.new_work(self.table, self.leaves, limbs), self._no_cells(limbs), 0,
-            )  # fmt: skip
-            self._check(pool, scanned)
-            stops[0] = fill
-            return Level(self._joined([(pool, fill)], limbs), starts, stops), scanned
         behind = _canonical_prefixes(self.lattice, self.outside.live, self.n)
         wanted = behind > 0
         owner = np.zeros(size, np.int64)
@@ -260,9 +250,9 @@ class _Builder:
         firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
         threads = self.monitor.threads
         share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
-        jobs = _ranges(firsts.tolist(), min(_PATHS, share))
+        jobs = _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
         parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
-        offsets = np.zeros(self.n, np.int64)
+        offsets = np.zeros(self.n + 1, np.int64)
         fills = np.array([fill for _, fill, _ in parts], np.int64)
         offsets[[some.start for some in jobs]] = np.cumsum(fills) - fills
         starts += offsets[owner]

@@ -52,6 +52,12 @@ def fill_last(
     stage = np.zeros(lattice.levels + 1, np.int64)
     cursor[0] = first
     level = np.int64(0)
+    if lattice.levels == 0:  # the root is the only path
+        level = np.int64(-1)
+        pool, fill, scanned = _close_path(
+            stack, np.int64(0), np.int64(0), first, lattice, leaves, multiplicity, budgets, most,
+            work, pool, fill, starts, stops, owner,
+        )  # fmt: skip
     while level >= 0:
         last = end if level == 0 else stack.used[level]
         if cursor[level] >= last:
@@ -80,19 +86,32 @@ def fill_last(
                 cursor[level] = after(stack, level, feature)
                 stage[level] = 0
             elif below == lattice.levels and live[node]:
-                number = stack.node[below, s]
-                owner[number] = first
-                starts[number] = fill
-                pool, fill, pairs = closed_tensor(
-                    stack.C[below, s], stack.totals[below, s], stack.U[below], stack.used[below],
-                    lattice.rest, leaves, multiplicity, budgets[node], most - fill, work, pool,
-                    fill,
+                pool, fill, pairs = _close_path(
+                    stack, below, s, first, lattice, leaves, multiplicity, budgets, most, work,
+                    pool, fill, starts, stops, owner,
                 )  # fmt: skip
                 if pairs < 0:
                     return pool, fill, np.int64(-1)
-                stops[number] = fill
                 scanned += pairs
     return pool, fill, scanned
+
+
+@kernel
+def _close_path(
+    stack, level, side, first, lattice, leaves, multiplicity, budgets, most, work, pool, fill,
+    starts, stops, owner,
+):  # fmt: skip
+    """Append the tensor of the path that a walk has reached, and note its place."""
+    number = stack.node[level, side]
+    owner[number] = first
+    starts[number] = fill
+    pool, fill, pairs = closed_tensor(
+        stack.C[level, side], stack.totals[level, side], stack.U[level], stack.used[level],
+        lattice.rest, leaves, multiplicity, budgets[lattice.base[level] + number], most - fill,
+        work, pool, fill,
+    )  # fmt: skip
+    stops[number] = fill
+    return pool, fill, pairs
 
 
 @bare_kernel
