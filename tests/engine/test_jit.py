@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 import textwrap
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core.errors import NumbaError
 
+from adtc.engine.kernels import jit
 from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, kernel_of_this_process
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
@@ -154,3 +157,19 @@ def test_a_cached_kernel_is_not_compiled_again(tmp_path: Path):
         for _ in range(2)
     ]
     assert said == [["81", "fourth_power", "square"], ["81"]]
+
+
+def _cube(x):
+    return x * x * x
+
+
+def test_a_kernel_is_compiled_again_when_any_kernel_has_changed(monkeypatch):
+    digest = sha256(os.urandom(16)).hexdigest()
+    monkeypatch.setattr(jit, "digest_of_kernels", lambda: digest)
+    first, second = jit.kernel(_cube), jit.kernel(_cube)
+    assert first(2) == second(2) == 8
+    assert (first.stats.cache_hits, second.stats.cache_hits) == ({}, {(types.int64,): 1})
+    monkeypatch.setattr(jit, "digest_of_kernels", lambda: "another text")
+    third = jit.kernel(_cube)
+    assert third(2) == 8
+    assert not third.stats.cache_hits

@@ -9,15 +9,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
+    from rich.progress import Task
+
     from adtc.engine.monitor import Monitor, Progress
 
 T = TypeVar("T")
 WORKING = "working"
-COMPILING = "compiling kernels (once, up to a minute)"
+COMPILING = "compiling kernels, once"
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
 _left: list[threading.Thread] = []
@@ -74,18 +75,24 @@ def _bar() -> Iterator["Progress"]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as Estimate
+    from rich.text import Text
 
-    waiting = COMPILING if cold_cache() else WORKING
+    class Stage(TextColumn):
+        """What is being done, looked at whenever the line is drawn."""
+
+        def render(self, task: "Task") -> Text:
+            return Text(COMPILING) if compiling() else super().render(task)
+
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}"),
+        Stage("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
         Estimate(),
         TextColumn("{task.fields[label]}"),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task, current = bar.add_task(waiting, total=None, label=""), waiting
+        task, current = bar.add_task(WORKING, total=None, label=""), WORKING
 
         def show(stage: str, total: int | None) -> None:
             nonlocal task, current
@@ -96,8 +103,8 @@ def _bar() -> Iterator["Progress"]:
             if stage != current:
                 show(stage, total)
             bar.update(task, completed=done)
-            if done >= total:  # what follows a stage may have to be compiled, too
-                show(waiting, None)
+            if done >= total:
+                show(WORKING, None)
 
         yield report
 
@@ -109,10 +116,7 @@ def progress_shown() -> Iterator["Progress | None"]:
         yield report
 
 
-def cold_cache() -> bool:
-    """Guess whether kernels must be compiled: no cache, or one older than the kernels."""
-    kernels = Path(__file__).parents[1] / "engine" / "kernels"
-    own = os.environ.get("NUMBA_CACHE_DIR")
-    places = [Path(own)] if own else [kernels / "__pycache__", Path.home() / ".cache" / "numba"]
-    cached = [file.stat().st_mtime for place in places for file in place.rglob("*.nbi")]
-    return not cached or max(cached) < max(file.stat().st_mtime for file in kernels.glob("*.py"))
+def compiling() -> bool:
+    """Tell whether a kernel is being compiled; nothing is loaded to find that out."""
+    jit = sys.modules.get("adtc.engine.kernels.jit")
+    return jit is not None and jit.compiling()

@@ -10,9 +10,14 @@ more than its parts. It leans on how Numba is built inside, hence the bound on i
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from numba.core import types
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -25,6 +30,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 # error_model="numpy": no zero-division branches in inner loops; kernels never divide by data.
 # No C callbacks are needed: without them each kernel is compiled once less.
 OPTIONS = {"nopython": True, "nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+
+_at_work: list[Any] = []  # kernels that Python called and that are not ready yet
 
 JIT_ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
@@ -48,6 +55,17 @@ def kernel_of_this_process(function: F) -> F:
     return cast(F, _Kernel(function)) if JIT_ENABLED else function
 
 
+def cache_folder(compiled: Callable[..., Any]) -> Path | None:
+    """Return where a kernel is kept on disk; None if it is not compiled or nothing can be kept."""
+    folder = cast(_Kernel, compiled).stats.cache_path if JIT_ENABLED else None
+    return Path(folder) if folder else None
+
+
+def compiling() -> bool:
+    """Tell whether a kernel is being compiled, or loaded, for a call from Python."""
+    return bool(_at_work)
+
+
 def _cached(compiled: F) -> F:
     if JIT_ENABLED:
         with suppress(RuntimeError):  # Numba found no place for its cache
@@ -64,11 +82,41 @@ class _Kernel(CPUDispatcher):
         options = OPTIONS | {"_nrt": not bare}
         self._part = _Part(function, targetoptions=options, pipeline_class=_PartCompiler)
 
+    def compile(self, sig: Any) -> Any:
+        _at_work.append(self)
+        try:
+            return super().compile(sig)
+        finally:
+            _at_work.remove(self)
+
+    def enable_caching(self) -> None:
+        self._cache = _KernelCache(self.py_func)
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self._part.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         return self._part.get_overload(sig)
+
+
+class _KernelCache(FunctionCache):
+    """A cache that is out of date as soon as any kernel has changed.
+
+    A kernel holds the code of those that it calls, and Numba would look at its own file only.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        stamp = self._impl.locator.get_source_stamp(), digest_of_kernels()
+        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+
+@cache
+def digest_of_kernels() -> str:
+    """Return a digest of the text of all kernels."""
+    modules = sorted(files(__package__).iterdir(), key=lambda module: module.name)
+    texts = [module.read_bytes() for module in modules if module.name.endswith(".py")]
+    return sha256(b"".join(texts)).hexdigest()
 
 
 class _Part(CPUDispatcher):
