@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from adtc.engine.compiling import compile_kernels
+from adtc.engine.monitor import Monitor
+
 # An example lists all trees of a space, so its time says nothing about a defect.
 settings.register_profile(
     "here", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -27,6 +30,12 @@ SWITCHES = [
     "--no-first-run",
 ]
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile kernels before workers start: each of them would do so for itself."""
+    if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", 0):
+        compile_kernels(Monitor())
 
 
 @pytest.fixture(scope="session")
