@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from adtc.data.bits import distinct
 
 
-@given(st.lists(st.integers(0, 5) | st.integers(0, 10**6), min_size=1, max_size=30))
+@given(st.lists(st.integers(-2, 5) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30))
 def test_distinct_numbers(numbers):
     first, group = distinct(np.array(numbers))
     ascending = sorted(set(numbers))

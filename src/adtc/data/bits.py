@@ -63,8 +63,8 @@ def equal_rows(bits: Words, codes: Sequence[Codes], n_rows: int) -> tuple[Rows, 
     return distinct(binary.dictionary_encode().indices.to_numpy())
 
 
-def distinct(numbers: npt.NDArray[np.integer[Any]]) -> tuple[Rows, Rows]:
-    """Find rows of equal number; numbers are at least 0.
+def distinct(numbers: npt.NDArray[np.signedinteger[Any]]) -> tuple[Rows, Rows]:
+    """Find rows of equal number.
 
     Returns
     -------
@@ -76,11 +76,13 @@ def distinct(numbers: npt.NDArray[np.integer[Any]]) -> tuple[Rows, Rows]:
     >>> distinct(np.array([3, 0, 3, 1]))
     (array([1, 3, 0]), array([2, 0, 2, 1]))
     """
-    if numbers.max(initial=0) > _ROOMY * len(numbers):
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > _ROOMY * len(numbers):
         _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
         return first.astype(np.int64), group.reshape(-1).astype(np.int64)
-    occurs = np.bincount(numbers) > 0
-    group = (np.cumsum(occurs) - 1)[numbers]
+    places = np.subtract(numbers, low, dtype=np.int64)
+    occurs = np.bincount(places) > 0
+    group = (np.cumsum(occurs) - 1)[places]
     first = np.empty(int(np.count_nonzero(occurs)), np.int64)
     first[group[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the last one written stays
     return first, group

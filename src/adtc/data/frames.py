@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.data.binarize import Feature
-from adtc.data.columns import Column, encode
+from adtc.data.columns import Column, encode, encode_whole
 from adtc.errors import DataError, UnknownColumnError, unknown
 
 
@@ -106,8 +106,10 @@ def array_column(name: str, values: npt.ArrayLike, n_rows: int) -> Column:
     array: Any = np.asarray(values)
     if array.shape != (n_rows,):
         raise DataError(f"{name} must have one value for each of {n_rows} rows, not {array.shape}.")
-    # whole numbers as they are; all else as Python's values, of which Arrow finds the type
-    return encode(name, pa.array(array if array.dtype.kind in "bi" else array.tolist()))
+    if array.dtype.kind == "i":
+        return encode_whole(name, array)
+    # truth values as they are; all else as Python's values, of which Arrow finds the type
+    return encode(name, pa.array(array if array.dtype.kind == "b" else array.tolist()))
 
 
 def _index_columns(table: Any) -> list[str]:

@@ -300,7 +300,8 @@ class Data:
         columns = [self.y, self.z, *(codes for _, codes in self.references)]
         first, member = np.zeros(1, np.int64), np.zeros(self.n_rows, np.int64)
         for codes in columns:  # numbers stay small: each step counts only what occurs
-            first, member = distinct(member * (int(codes.max(initial=0)) + 1) + codes)
+            if most := int(codes.max(initial=0)):  # else it tells no rows apart
+                first, member = distinct(member * (most + 1) + codes)
         return np.stack([codes[first] for codes in columns], axis=1), member
 
     @cached_property

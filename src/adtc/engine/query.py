@@ -153,7 +153,7 @@ def _bit_set(flags: np.ndarray[Any, Any]) -> int:
 def row_groups(data: Data) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
     """Return the row groups that occur, in order, and the group of each row."""
     distinct, member = data.row_kinds
-    keys = [RowGroup(int(y), int(z), tuple(map(int, rest))) for y, z, *rest in distinct]
+    keys = [RowGroup(y, z, tuple(rest)) for y, z, *rest in distinct.tolist()]
     return keys, member
 
 
