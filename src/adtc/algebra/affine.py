@@ -19,13 +19,14 @@ class Affine:
     constant: Fraction
 
     def __add__(self, other: "Affine") -> "Affine":
-        names = {**self.coefficients, **other.coefficients}
-        sums = {
-            name: self.coefficients.get(name, Fraction()) + other.coefficients.get(name, Fraction())
-            for name in names
-        }
+        sums = dict(self.coefficients)
+        for name, c in other.coefficients.items():
+            sums[name] = sums[name] + c if name in sums else c
         kept = {name: c for name, c in sums.items() if c}
         return Affine(kept, self.constant + other.constant)
+
+    def __neg__(self) -> "Affine":
+        return Affine({name: -c for name, c in self.coefficients.items()}, -self.constant)
 
     def scaled(self, factor: Fraction) -> "Affine":
         """Multiply the whole form by a number."""
@@ -33,7 +34,8 @@ class Affine:
         return Affine(kept, self.constant * factor)
 
 
-ZERO = Affine({}, Fraction())
+_NONE, _ONE = Fraction(), Fraction(1)
+ZERO = Affine({}, _NONE)
 
 
 def affine(term: Term) -> Affine | None:
@@ -51,10 +53,10 @@ def affine(term: Term) -> Affine | None:
         case Number(value):
             return Affine({}, value)
         case Name(name):
-            return Affine({name: Fraction(1)}, Fraction())
+            return Affine({name: _ONE}, _NONE)
         case Negate(inner):
             form = affine(inner)
-            return None if form is None else form.scaled(Fraction(-1))
+            return None if form is None else -form
         case Arithmetic(op, left, right):
             a, b = affine(left), affine(right)
             return None if a is None or b is None else _combine(op, a, b)
@@ -86,7 +88,7 @@ def _combine(op: str, a: Affine, b: Affine) -> Affine | None:
     if op == "+":
         return a + b
     if op == "-":
-        return a + b.scaled(Fraction(-1))
+        return a + -b
     if op == "*":
         if not a.coefficients:
             return b.scaled(a.constant)
@@ -116,11 +118,11 @@ def ratio(term: Term) -> tuple[Affine, Affine] | None:
     """Write a term as one affine form over another, or None; a plain affine form is over 1."""
     form = affine(term)
     if form is not None:
-        return form, Affine({}, Fraction(1))
+        return form, Affine({}, _ONE)
     match term:
         case Negate(inner):
             over = ratio(inner)
-            return None if over is None else (over[0].scaled(Fraction(-1)), over[1])
+            return None if over is None else (-over[0], over[1])
         case Arithmetic("/", left, right):
             top, bottom = affine(left), affine(right)
             if top is None or bottom is None or bottom == ZERO:  # p/0 is undefined for every tree
@@ -138,7 +140,7 @@ def _combine_ratios(
 ) -> tuple[Affine, Affine] | None:
     """Add or subtract a constant, or multiply by one: what keeps both forms affine."""
     if op == "-":
-        return _combine_ratios("+", a, (b[0].scaled(Fraction(-1)), b[1]))
+        return _combine_ratios("+", a, (-b[0], b[1]))
     if not (b[0].coefficients or b[1].coefficients):
         constant, other = b[0].constant / b[1].constant, a
     elif not (a[0].coefficients or a[1].coefficients):

@@ -38,6 +38,7 @@ MAX_HEIGHT = 120
 """Most operators between the whole and a number; a sum of k terms counts k - 1 of them."""
 
 _MAX_DIGITS, _MAX_EXPONENT = 100, 300  # no number of the field needs more; 1e999999999 would hang
+_LEAST, _MOST = Fraction(1, 10**_MAX_EXPONENT), Fraction(10**_MAX_EXPONENT)
 _OF_ONE = ("abs", *EXTREMES)
 _QUOTED = 40  # characters of the user's text within a sentence
 _WANTED = {"and": "a comparison", "or": "a comparison", "not": "a comparison", "(": "an expression"}
@@ -206,8 +207,10 @@ class _Parser:
         mantissa, _, exponent = literal.lower().partition("e")
         digits = mantissa.replace(".", "").strip("0")
         if len(exponent) <= len("-999") and len(digits) <= _MAX_DIGITS:
-            number = Fraction(literal) / (100 if token.text.endswith("%") else 1)
-            if number == 0 or 1 <= number * 10**_MAX_EXPONENT <= 10 ** (2 * _MAX_EXPONENT):
+            number = Fraction(literal)
+            if token.text.endswith("%"):
+                number /= 100
+            if number == 0 or _LEAST <= number <= _MOST:
                 return number
         limits = (
             f"between 1e-{_MAX_EXPONENT} and 1e{_MAX_EXPONENT}, of at most {_MAX_DIGITS} digits"
