@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,14 @@ from adtc.algebra.formula import (
 Column = npt.NDArray[Any]  # int64, or object holding Python integers
 Truths = npt.NDArray[np.bool_]
 _FITS = 2**62
+_RELATIONS = {
+    "<=": np.less_equal,
+    "<": np.less,
+    ">=": np.greater_equal,
+    ">": np.greater,
+    "=": np.equal,
+    "!=": np.not_equal,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,18 +90,20 @@ def _truth(formula: Formula, lookup: Lookup, rows: int) -> tuple[Truths, Truths]
             true, false = _truth(part, lookup, rows)
             return false, true
         case And(members):
-            both = [_truth(member, lookup, rows) for member in members]
-            return np.all([t for t, _ in both], axis=0), np.any([f for _, f in both], axis=0)
+            return _all([_truth(member, lookup, rows) for member in members])
         case Or(members):
-            both = [_truth(member, lookup, rows) for member in members]
-            return np.any([t for t, _ in both], axis=0), np.all([f for _, f in both], axis=0)
+            false, true = _all([_truth(member, lookup, rows)[::-1] for member in members])
+            return true, false
         case Comparison(terms, ops):
-            links = [
-                _sign(op, evaluate(difference, lookup))
-                for op, difference in zip(ops, differences(terms), strict=True)
-            ]
-            return np.all([t for t, _ in links], axis=0), np.any([f for _, f in links], axis=0)
+            pairs = zip(ops, differences(terms), strict=True)
+            return _all([_sign(op, evaluate(difference, lookup)) for op, difference in pairs])
     raise TypeError(f"not a formula: {formula!r}")
+
+
+def _all(parts: list[tuple[Truths, Truths]]) -> tuple[Truths, Truths]:
+    """Join parts by "and": true where all are, false where one is."""
+    true, false = zip(*parts, strict=True)
+    return reduce(np.logical_and, true), reduce(np.logical_or, false)
 
 
 def differences(terms: Sequence[Term]) -> list[Term]:
@@ -162,9 +173,10 @@ def combine(
 ) -> Ratios:
     """Return the column of Σ coefficient · column + constant, exactly."""
     scale = math.lcm(constant.denominator, *(c.denominator for c in coefficients))
-    terms = [(int(c * scale), column) for c, column in zip(coefficients, columns, strict=True) if c]
-    bound = abs(constant) * scale + sum(abs(c) * _largest(column) for c, column in terms)
-    total = _column(rows, int(constant * scale), int(bound))
+    start, *factors = (c.numerator * (scale // c.denominator) for c in (constant, *coefficients))
+    terms = [(c, column) for c, column in zip(factors, columns, strict=True) if c]
+    bound = abs(start) + sum(abs(c) * _largest(column) for c, column in terms)
+    total = _column(rows, start, bound)
     for c, column in terms:
         total = total + c * column.astype(total.dtype)
     return Ratios(total, np.full(rows, scale, total.dtype))
@@ -219,14 +231,6 @@ def _choose(function: str, a: Ratios, b: Ratios) -> Ratios:
 
 def _sign(op: str, difference: Ratios) -> tuple[Truths, Truths]:
     """Compare with zero: where it holds and where it does not; undefined is neither."""
-    compare = {
-        "<=": np.less_equal,
-        "<": np.less,
-        ">=": np.greater_equal,
-        ">": np.greater,
-        "=": np.equal,
-        "!=": np.not_equal,
-    }[op]
     defined = (difference.bottom != 0).astype(bool)
-    holds = compare(difference.top, 0).astype(bool)
+    holds = _RELATIONS[op](difference.top, 0).astype(bool)
     return holds & defined, ~holds & defined
