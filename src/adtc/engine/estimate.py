@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.bounds import Outside
-from adtc.engine.forms import independent
+from adtc.engine.forms import Span
 from adtc.engine.kernels import ceiling as bounding
 from adtc.engine.kernels import drawing
 from adtc.engine.lattice import path_counts
@@ -111,13 +111,11 @@ def box(plan: Plan, least: Sequence[int], limits: Sequence[int]) -> float:
         opposite = high.get(tuple(-c for c in vector))
         bottom = low[vector] if opposite is None else max(low[vector], -opposite)
         ranges.append((vector, max(0, limit - bottom + 1)))
-    chosen: list[tuple[int, ...]] = []
-    axes = [axis.form.vector() for axis in plan.axes]
+    axes, chosen = Span(axis.form.vector() for axis in plan.axes), Span()
     product = 1.0
     for vector, values in sorted(ranges, key=lambda pair: pair[1]):
-        within = not independent(axes, vector)  # a budget may know more than the axes do
-        if within and independent(chosen, vector):
-            chosen.append(vector)
+        # a budget may know more than the axes do
+        if vector in axes and chosen.add(vector):
             product *= values
     return product
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from adtc.algebra.affine import affine
+from adtc.algebra.affine import Affine, affine
 from adtc.algebra.formula import value
 from adtc.algebra.tensors import Scan
 from adtc.data import Data
@@ -47,7 +47,7 @@ class Extremes:
         if form is not None and not form.coefficients:
             found: Fraction | None = form.constant
         elif takes_fast(self.engine, question):
-            found = self._fast(question, sign)
+            found = self._fast(question, sign, form)
         else:
             tensor = emt.model_tensor(question, self.data, Scan())
             scores = (value(term, question.environment(index)) for index in tensor)
@@ -55,12 +55,11 @@ class Extremes:
         self.record.details.setdefault("extremes", {})[text] = None if found is None else str(found)
         return found
 
-    def _fast(self, question: Question, sign: int) -> Fraction | None:
+    def _fast(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
         from adtc.engine import circuit, search  # load Numba
         from adtc.engine.best import best_tree
 
         monitor = self.monitor or Monitor()
-        form = affine(question.metrics[0][1])
         if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
             plan, scale, constant = planned
             self.ground = circuit.prepare(plan, self.data, self.switches, monitor)

@@ -64,10 +64,11 @@ class Reader:
         totals: list[int],
     ) -> None:
         self.primitives, self.keys, self.labels, self.totals = primitives, keys, labels, totals
+        self._reduced: dict[tuple[object, ...], tuple[Form, Fraction, Fraction]] = {}
 
-    def form(self, affine: Affine, name: str | None = None) -> Form:
+    def form(self, affine: Affine) -> Form:
         """Scale an affine form to whole numbers without common factor; its constant is dropped."""
-        return self.reduced(affine, name)[0]
+        return self.reduced(affine)[0]
 
     def primitive(self, primitive: Primitive) -> Form:
         """Return a primitive metric as a form of its own."""
@@ -76,12 +77,14 @@ class Reader:
 
     def units(self) -> list[Form]:
         """List the simplest forms: size, and each count of a group by predicted label."""
-        forms = [self.primitive(SIZE)] if SIZE.name in self.primitives else []
-        for label in range(1, self.labels):
-            for g in range(len(self.keys)):
-                weights = [[0] * len(self.keys) for _ in range(self.labels)]
-                weights[label][g] = 1
-                forms.append(Form(f"unit[{label},{g}]", 0, tuple(map(tuple, weights))))
+        groups, labels = range(len(self.keys)), range(self.labels)
+        none = (0,) * len(groups)
+        forms = [Form(SIZE.name, 1, (none,) * len(labels))] if SIZE.name in self.primitives else []
+        for label in labels[1:]:
+            for g in groups:
+                one = (*none[:g], 1, *none[g + 1 :])
+                weights = tuple(one if other == label else none for other in labels)
+                forms.append(Form(f"unit[{label},{g}]", 0, weights))
         return forms
 
     def bounds(self, atom: tuple[Term, str, Term]) -> Iterable[tuple[Form, int]]:
@@ -95,13 +98,15 @@ class Reader:
     def _at_most(self, term: Term, *, strict: bool) -> Iterable[tuple[Form, int]]:
         """Bound a term that must be at most (or below) zero."""
         over = ratio(term)
-        if over is not None and over[1].coefficients:
-            known = all(name in self.primitives for name in over[1].coefficients)
-            if known and self.never_negative(over[1]):  # p/q ≤ 0 with q ≥ 0 says p ≤ 0
-                yield from self._bound(over[0], strict=strict)
+        if over is None:
+            for form in convex(term) or ():
+                yield from self._bound(form, strict=strict)
             return
-        for form in convex(term) or ():
-            yield from self._bound(form, strict=strict)
+        top, bottom = over
+        known = all(name in self.primitives for name in bottom.coefficients)
+        # p/q ≤ 0 with q ≥ 0 says p ≤ 0; a plain form is over 1
+        if not bottom.coefficients or (known and self.never_negative(bottom)):
+            yield from self._bound(top, strict=strict)
 
     def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
         if any(name not in self.primitives for name in affine.coefficients):
@@ -144,11 +149,18 @@ class Reader:
         assert functional is not None  # `supported` has checked it
         return functional
 
-    def reduced(self, affine: Affine, name: str | None = None) -> tuple[Form, Fraction, Fraction]:
+    def reduced(self, affine: Affine) -> tuple[Form, Fraction, Fraction]:
         """Return (form, scale, constant) with the affine form = scale · form + constant.
 
         What label 0 would contribute is the same for every tree and goes into the constant.
         """
+        # a plan needs the same form as budget, axis and filter
+        key = (affine.constant, *affine.coefficients.items())
+        if key not in self._reduced:
+            self._reduced[key] = self._reduce(affine)
+        return self._reduced[key]
+
+    def _reduce(self, affine: Affine) -> tuple[Form, Fraction, Fraction]:
         per_leaf, weights, denominator = self._coefficients(affine)
         first = weights[0]
         same = sum(w * total for w, total in zip(first, self.totals, strict=True))
@@ -157,9 +169,9 @@ class Reader:
         divisor = math.gcd(per_leaf, *(w for row in shifted for w in row))
         if divisor == 0:
             zero = tuple(tuple(row) for row in shifted)
-            return Form(name or str(affine.constant), 0, zero), Fraction(), constant
+            return Form(str(affine.constant), 0, zero), Fraction(), constant
         whole = tuple(tuple(w // divisor for w in row) for row in shifted)
-        form = Form(name or _name(affine), per_leaf // divisor, whole)
+        form = Form(_name(affine), per_leaf // divisor, whole)
         return form, Fraction(divisor, denominator), constant
 
     def over(self, affine: Affine, basis: Sequence[Form]) -> tuple[tuple[Fraction, ...], Fraction]:
@@ -204,6 +216,39 @@ def solve(basis: Sequence[Sequence[int]], target: Sequence[int]) -> tuple[Fracti
     return tuple(solution)
 
 
-def independent(basis: Sequence[Sequence[int]], vector: Sequence[int]) -> bool:
-    """Tell whether a vector is no combination of a basis."""
-    return solve(basis, vector) is None
+class Span:
+    """All combinations of some vectors, which are added one by one.
+
+    Examples
+    --------
+    >>> span = Span([[1, 0, 1], [0, 2, 2]])
+    >>> [1, 1, 2] in span, span.add([3, 3, 6]), span.add([0, 0, 1])
+    (True, False, True)
+    """
+
+    def __init__(self, vectors: Iterable[Sequence[int]] = ()) -> None:
+        # each with the place of its first number that is not 0; later ones have a 0 there
+        self._heads: list[tuple[int, Sequence[int]]] = []
+        for vector in vectors:
+            self.add(vector)
+
+    def __contains__(self, vector: Sequence[int]) -> bool:
+        return not any(self._rest(vector))
+
+    def add(self, vector: Sequence[int]) -> bool:
+        """Add a vector; return False if it was a combination already."""
+        rest = self._rest(vector)
+        at = next((at for at, x in enumerate(rest) if x), None)
+        if at is None:
+            return False
+        self._heads.append((at, rest))
+        return True
+
+    def _rest(self, vector: Sequence[int]) -> Sequence[int]:
+        """Return what is left of a multiple of a vector, in whole numbers kept small."""
+        for at, head in self._heads:
+            if factor := vector[at]:
+                crossed = [head[at] * x - factor * y for x, y in zip(vector, head, strict=True)]
+                common = math.gcd(*crossed) or 1
+                vector = [x // common for x in crossed]
+        return vector

@@ -28,7 +28,7 @@ from adtc.algebra.formula import (
 )
 from adtc.algebra.metrics import DEPTH, SIZE, RowGroup
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
-from adtc.engine.forms import Form, Reader, independent
+from adtc.engine.forms import Form, Reader, Span
 from adtc.engine.narrow import without_depth
 from adtc.engine.pushing import bounds_of, parts_of
 from adtc.engine.query import Question
@@ -293,17 +293,11 @@ def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves:
         low, high = form.range(totals, leaves)
         return high - low
 
-    spanning: list[Form] = []
-    for form in sorted(needed, key=width):
-        if any(form.vector()) and independent([b.vector() for b in spanning], form.vector()):
-            spanning.append(form)
-    space = [form.vector() for form in spanning]
-    inside = [unit for unit in units if not independent(space, unit.vector())]
-    basis: list[Form] = []
-    for form in sorted([*spanning, *inside], key=width):
-        if independent([b.vector() for b in basis], form.vector()):
-            basis.append(form)
-    return basis
+    space, taken = Span(), Span()
+    spanning = [form for form in sorted(needed, key=width) if space.add(form.vector())]
+    inside = [unit for unit in units if unit.vector() in space]
+    ordered = sorted([*spanning, *inside], key=width)
+    return [form for form in ordered if taken.add(form.vector())]
 
 
 def _packed(basis: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
