@@ -93,9 +93,8 @@ def inside_pass(
     for level in range(lattice.levels - 1, -1, -1):
         paths.ascend(level, 0, math.comb(n, level), n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
-    least = np.full((len(forms), sum(sizes)), costs.infinity, kind)
-    for d, form in enumerate(forms):
-        least[d] = np.where(exists, form.per_leaf, costs.infinity)
+    single = np.array([form.per_leaf for form in forms], kind)
+    least = np.where(exists, single[:, None], costs.infinity)
     least[searched] = found
     return Inside(counts, least, int(costs.infinity), exists)
 

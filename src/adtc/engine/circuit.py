@@ -132,7 +132,7 @@ def prepare(
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
     plan = with_small_numbers(plan) if switches.round else plan
-    plan = with_multipliers(plan, table, _leaves(plan, switches).group_label, switches, monitor)
+    plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
     leaves = _leaves(plan, switches)
     bounds = inside_pass(
         table,
@@ -179,13 +179,18 @@ def _leaves(plan: Plan, switches: Switches) -> Leaves:
         key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
         cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
         cost_constants=np.array([form.per_leaf for form in forms], np.int64),
-        group_label=np.array([members[0].y for members in plan.groups], np.int64),
+        group_label=_group_label(plan),
         minsup=plan.question.minsup,
         majority=plan.question.space.labels == "majority",
         trivial_splits=plan.question.space.trivial_splits,
         dense=switches.dense,
         most_leaves=plan.most_leaves,
     )
+
+
+def _group_label(plan: Plan) -> Array:
+    """Return the true label of each row group's first member."""
+    return np.array([members[0].y for members in plan.groups], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +220,7 @@ class _Builder:
         self.held.append(0)
         made, scanned = self._last(sizes[-1])
         levels = [made]
-        totals = _totals(made)
+        totals = _totals(made) if self.lattice.levels else None
         for level in range(self.lattice.levels - 1, -1, -1):
             first = int(self.lattice.base[level])
             nodes = np.flatnonzero(self.outside.live[first : first + sizes[level]])
@@ -376,13 +381,11 @@ def _totals(level: Level) -> Array:
     """
     limbs = level.cells.values.shape[1]
     values = level.cells.values.astype(np.float64) @ 2.0 ** (64 * np.arange(limbs))
-    lengths = level.stops - level.starts
-    order = np.argsort(level.starts[lengths > 0])
-    paths = np.flatnonzero(lengths > 0)[order]
-    sums = np.bincount(
-        np.repeat(paths, lengths[paths]), weights=values, minlength=len(level.starts)
-    )
-    return sums.astype(np.float64, copy=False)  # of no cells at all they are whole numbers
+    paths = np.flatnonzero(level.stops > level.starts)
+    paths = paths[np.argsort(level.starts[paths])]
+    sums = np.zeros(len(level.starts))
+    sums[paths] = np.add.reduceat(values, level.starts[paths])
+    return sums
 
 
 def all_trees(depth: int, features: int, labels: int) -> int:

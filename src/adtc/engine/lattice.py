@@ -115,10 +115,10 @@ def bit_planes(
         for b in range(width)
     ]
     planes = [plane for plane in planes if len(plane[2])]
-    packed = [pack(features.columns[:, rows]) for _, _, rows in planes]
+    packed = [pack(features.columns.take(rows, axis=1)) for _, _, rows in planes]
     words = np.ascontiguousarray(np.concatenate(packed, axis=1))
     offsets = np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64)
-    totals = np.array([int(data.weights[groups == g].sum()) for g in range(n)], np.int64)
+    totals = [sum(len(rows) << b for h, b, rows in planes if h == g) for g in range(n)]
     dtype = np.int32 if data.total < 2**30 else np.int64
     count = len(features.columns)
     pairs = np.zeros((n, count, count), dtype)
@@ -132,7 +132,7 @@ def bit_planes(
         plane_group=plane_group,
         plane_shift=plane_shift,
         pairs=pairs,
-        totals=totals.astype(dtype),
+        totals=np.array(totals, dtype),
     )
 
 
