@@ -101,13 +101,13 @@ def zero_one(X: npt.ArrayLike) -> npt.NDArray[np.uint8]:
 
 def array_column(name: str, values: npt.ArrayLike, n_rows: int) -> Column:
     """Encode a plain array of values."""
-    import pyarrow as pa
-
     array: Any = np.asarray(values)
     if array.shape != (n_rows,):
         raise DataError(f"{name} must have one value for each of {n_rows} rows, not {array.shape}.")
     if array.dtype.kind == "i":
         return encode_whole(name, array)
+    import pyarrow as pa
+
     # truth values as they are; all else as Python's values, of which Arrow finds the type
     return encode(name, pa.array(array if array.dtype.kind == "b" else array.tolist()))
 

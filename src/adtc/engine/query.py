@@ -160,13 +160,14 @@ def row_groups(data: Data) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
 def schema_of(data: Data) -> Schema:
     """Describe the table as metrics see it."""
     keys, member = row_groups(data)
-    totals = [int(data.weights[member == g].sum()) for g in range(len(keys))]
+    totals = np.zeros(len(keys), np.int64)
+    np.add.at(totals, member, data.weights)
     return Schema(
         labels=len(data.labels),
         groups=len(data.groups),
         positive=data.positive,
         references=tuple(name for name, _ in data.references),
-        totals=dict(zip(keys, totals, strict=True)),
+        totals=dict(zip(keys, totals.tolist(), strict=True)),
     )
 
 
@@ -306,12 +307,13 @@ def _expand(
         meaning = vocabulary.lookup(name)
         if isinstance(meaning, Primitive):
             used[meaning.name] = meaning
-            meanings[name] = Name(meaning.name)
+            if meaning.name != name:
+                meanings[name] = Name(meaning.name)
         elif isinstance(meaning, int):
             meanings[name] = Number(Fraction(meaning))
         else:
             meanings[name] = _expand(meaning, vocabulary, used, extreme, (*within, name))
-    return replace_names(x, meanings)
+    return replace_names(x, meanings) if meanings else x
 
 
 def linear_parts(text: str, vocabulary: Vocabulary) -> tuple[tuple[Primitive, Fraction], ...]:

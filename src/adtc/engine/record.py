@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from adtc._version import __version__
@@ -62,7 +62,7 @@ def recording(
         conventions={
             **{
                 k: v if v is None or isinstance(v, int) else str(v)
-                for k, v in asdict(space).items()
+                for k, v in ((f.name, getattr(space, f.name)) for f in fields(space))
             },
             "min_rows_per_leaf": space.min_support(data.total),
             "trees": "syntactic; a feature at most once on a path",
