@@ -230,19 +230,38 @@ def multiply_rows(
     is ``stop1`` unless the table would need more than so many ``places``.
     """
     scanned = np.int64(0)
-    stop = stop0
-    for i in range(start1, stop1):
+    row, stop = start1, stop0
+    while True:
+        size, looked, row, stop = multiply_while_room(
+            h, size, list1, start1, row, stop1, list0, start0, stop, factor, b, wide
+        )
+        scanned += looked
+        if row == stop1 or 2 * (size + stop - start0) > places:
+            return h, size, scanned, row
+        if size + stop - start0 > most:
+            return h, size, np.int64(-1), row
+        h = reserve(h, size, stop - start0)
+
+
+@bare_kernel
+def multiply_while_room(
+    h, size, list1, start1, row, stop1, list0, start0, stop, factor, b, wide
+):  # fmt: skip
+    """Multiply cells of list1 from ``row`` on, as long as the table has room for the products.
+
+    Return its number of keys, the number of pairs looked at, the cell to go on with, ``stop1`` at
+    the end, and the end of the cells of list0 that it can afford.
+    """
+    scanned = np.int64(0)
+    for i in range(row, stop1):
         stop = affordable_end(list1, start1, i, list0, start0, stop, b)
         if stop == start0:
             break  # sorted: no later cell is cheaper
-        if 2 * (size + stop - start0) > places:
-            return h, size, scanned, i
-        if size + stop - start0 > most:
-            return h, size, np.int64(-1), i
-        h = reserve(h, size, stop - start0)
+        if 2 * (size + stop - start0) > len(h.keys):
+            return size, scanned, i, stop
         scanned += stop - start0
         size = multiply_row(h, size, list1, i, list0, start0, stop, factor, b, wide)
-    return h, size, scanned, stop1
+    return size, scanned, stop1, stop
 
 
 @bare_kernel
