@@ -206,7 +206,7 @@ def used(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) ->
     """Count the subproblems that trees within a constraint really use, after counting them."""
     question = ask(data, space, semiring=COUNT, where=where)
     result = fast.run(question, data, monitor=monitor)
-    paths, live = used_paths(result.circuit), sum(result.circuit.outside.live_paths)
+    paths, live = used_paths(result), sum(result.circuit.outside.live_paths)
     return Outcome(paths, result.circuit.cell_scan, len(result.keys), live)
 
 

@@ -6,19 +6,20 @@ one of the other child, a used cell of its parent.
 
 import numpy as np
 
-from adtc.engine.circuit import Circuit
+from adtc.engine.fast import Result
 from adtc.engine.kernels.circuit import find_splits
 from adtc.engine.kernels.jit import kernel
 from adtc.engine.kernels.paths import seek
 
 
-def used_paths(circuit: Circuit) -> int:
-    """Count the paths that a tree within all budgets has; there must be a budget."""
+def used_paths(result: Result) -> int:
+    """Count the paths that good trees have; there must be a budget."""
+    circuit = result.circuit
     if not circuit.levels:
         return 0
     ground, live, budgets = circuit.ground, circuit.outside.live, circuit.outside.budgets
     n, lattice = len(ground.features.twins), ground.lattice
-    used = np.ones(len(circuit.levels[0].cells.keys), np.bool_)
+    used = np.isin(circuit.levels[0].cells.keys, result.keys)  # budgets admit a few more
     found = 0
     for number, level in enumerate(circuit.levels):
         paths = np.flatnonzero(level.stops > level.starts).tolist()

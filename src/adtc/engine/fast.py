@@ -1,6 +1,5 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,10 +60,13 @@ class Result:
         for _, term in self.plan.question.metrics:
             found = distinct_values(evaluate(term, lookup))
             columns.append([found.distinct[code] for code in found.codes.tolist()])
-        indices = zip(*columns, strict=True) if columns else itertools.repeat(())
-        tensor: dict[tuple[Any, ...], int] = {}
-        for index, count in zip(indices, counts_of(self.values), strict=False):
-            tensor[index] = tensor.get(index, 0) + count
+        counts = counts_of(self.values)
+        indices = list(zip(*columns, strict=True)) if columns else [()] * len(counts)
+        tensor = dict(zip(indices, counts, strict=True))
+        if len(tensor) < len(counts):  # cells that the metrics do not tell apart
+            tensor = dict.fromkeys(tensor, 0)
+            for index, count in zip(indices, counts, strict=True):
+                tensor[index] += count
         return tensor
 
     def axes(self) -> Mapping[str, Column]:

@@ -68,6 +68,8 @@ def _unique_pairs(
     """Find the distinct pairs, by the codes of their two parts."""
     tops, top_codes = np.unique(top, return_inverse=True)
     bottoms, bottom_codes = np.unique(bottom, return_inverse=True)
+    if len(bottoms) == 1:  # as with whole numbers: the numerators tell all
+        return Ratios(tops, bottoms.repeat(len(tops))), top_codes.astype(np.int64)
     joint = top_codes.astype(np.int64) * len(bottoms) + bottom_codes
     found, codes = np.unique(joint, return_inverse=True)
     width = max(1, len(bottoms))

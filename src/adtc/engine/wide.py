@@ -19,11 +19,11 @@ def counts_of(values: Limbs) -> list[int]:
     >>> counts_of(np.array([[5, 1]], np.uint64))
     [18446744073709551621]
     """
-    columns = [values[:, limb].tolist() for limb in range(values.shape[1])]
-    return [
-        sum(limb << (64 * place) for place, limb in enumerate(limbs))
-        for limbs in zip(*columns, strict=True)
-    ]
+    limbs_by_place: list[list[int]] = [limb.tolist() for limb in values.T]
+    *lower, counts = limbs_by_place
+    for limbs in reversed(lower):
+        counts = [high << 64 | low for high, low in zip(counts, limbs, strict=True)]
+    return counts
 
 
 def limbs_of(counts: list[int]) -> Limbs:
