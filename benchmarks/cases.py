@@ -343,10 +343,11 @@ def _cases() -> list[Case]:
             ("live-acc-eodd-tight", partial(alive, where="acc >= 0.82 and eodd_max <= 0.02")),
             ("live-acc-dp", partial(alive, where="acc >= 0.82 and dp <= 0.05")),
             ("live-acc-eodd-apart", partial(alive, where=_FAIR, switches=Switches(combine=False))),
-            ("used-acc-eodd", partial(used, where=_FAIR)),
         )
     ]
-    return found
+    # no bound can change what good trees are made of
+    task = partial(used, where=_FAIR)
+    return [*found, Case("used-acc-eodd", "adult", space(4, relminsup="0.01"), task, 3909)]
 
 
 @cache
