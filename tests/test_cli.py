@@ -667,15 +667,20 @@ def test_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
 def test_interrupted_as_a_program(folder: Path) -> None:
-    rows = [",".join(format(i, "012b")) for i in range(400)]
+    rows = [",".join(format(i, "012b")) for i in range(2000)]
     header = ",".join([*(f"x{i}" for i in range(11)), "y"])
     (folder / "large.csv").write_text("\n".join([header, *rows]))
-    # the program sends the signal to itself, so that it comes after the start, however slow
+    # the program sends the signal to itself when the engine is loaded, however long that takes;
+    # while other modules are loaded, some of them may swallow it
     code = """if True:
-        import os, signal, sys, threading
+        import os, signal, sys, threading, time
         signal.signal(signal.SIGINT, signal.default_int_handler)  # also in the background
         from adtc.cli import main
-        threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        def interrupt():
+            while "adtc.engine.circuit" not in sys.modules:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt, daemon=True).start()
         main(sys.argv[1:])
     """
     args = ["count", "large.csv", "--target", "y", "--maxdep", "9", "-o", "out.json"]
