@@ -10,12 +10,13 @@ import pytest
 
 from adtc.engine import compiling
 from adtc.engine.kernels.jit import JIT_ENABLED
+from adtc.engine.kernels.noting import Call
 from adtc.engine.monitor import Monitor
 from adtc.errors import CancelledError
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
 
-CALLS = """
+COUNTING = """
     import sys
     from adtc.engine.kernels import jit
 
@@ -30,11 +31,12 @@ CALLS = """
     import adtc
 
     data = adtc.load_dataset("german-credit", nbins=2)
-    space = adtc.Space(max_depth=3, relminsup=0.2)
+    depth = int(sys.argv[1])
+    space = adtc.Space(max_depth=depth, relminsup=0.2)
     adtc.count(data, space)
     adtc.count(data, space, where="acc >= 0.7")
     adtc.count(data, space, where="error + 10 * size <= 1.05 * least(error + 10 * size)")
-    adtc.count(data, adtc.Space(max_depth=3, relminsup=0.2, labels="majority", max_size=6))
+    adtc.count(data, adtc.Space(max_depth=depth, relminsup=0.2, labels="majority", max_size=6))
     print("\\n".join(called))
 """
 NOTED = """
@@ -42,40 +44,72 @@ NOTED = """
     from adtc.engine import compiling
     from adtc.engine.kernels import noting
 
-    def show(line):
-        _, module, name, types = line.split()
-        print(module, name, pickle.loads(base64.b64decode(types)))
+    def show(call):
+        if call.whole:
+            print(call.module, call.name, pickle.loads(base64.b64decode(call.types)))
 
     with noting.calls_noted(show):
-        compiling.count_on_few_rows()
+        compiling.count_on_few_rows(int(sys.argv[1]))
 """
 
 
-def lines_of(program: str, **environment: str) -> set[str]:
+def lines_of(program: str, depth: int, **environment: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), str(depth)],
         env=os.environ | environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return set(done.stdout.splitlines())
 
 
-def test_what_counting_calls_is_noted():
-    called = lines_of(CALLS)
-    assert len(called) > 8
-    assert called - lines_of(NOTED, NUMBA_DISABLE_JIT="1") == set()
+@pytest.mark.parametrize("depth", compiling.DEPTHS)
+def test_what_counting_calls_is_noted(depth):
+    called = lines_of(COUNTING, depth)
+    assert len(called) > 2
+    assert called - lines_of(NOTED, depth, NUMBA_DISABLE_JIT="1") == set()
+
+
+INNER = Call("m", "inner", "types", False, (), 1)
+OUTER = Call("m", "outer", "types", False, ("m.inner",), 2)
+SMALL = Call("m", "small", "types", True, ("m.inner",), 5)
+LARGE = Call("m", "large", "types", True, ("m.outer", "m.inner", "m.not_noted"), 9)
+CALLS = (LARGE, OUTER, INNER, SMALL)
+
+
+def test_parts_come_first_and_before_all_those_of_the_most_work():
+    order = compiling._Order(CALLS)
+    assert order.take() == INNER
+    order.done(INNER)
+    assert order.take() == OUTER  # more hangs on it than on the small one
+    assert order.take() == SMALL
+    order.done(SMALL)
+    order.done(OUTER)
+    assert order.take() == LARGE
+    order.done(LARGE)
+    assert [order.take(), order.take()] == [None, None]
+
+
+def test_nothing_to_compile_ends_at_once():
+    assert compiling._Order([]).take() is None
+
+
+def test_calls_go_through_pipes():
+    assert [Call.of_line(call.as_line()) for call in CALLS] == [*CALLS]
+    assert not any("\n" in call.as_line() for call in CALLS)
 
 
 CREW = """
-    import sys, time
+    import json, sys, time
     if sys.argv[1] == "note":
-        for size in (3, 1, 2):
-            print(size, "module", f"kernel_{size}", "types", flush=True)
+        assert sys.argv[2] == "count-3"
+        while "never_notes" in sys.argv[0]:
+            time.sleep(0.1)
+        print({calls!r})
     else:
         for line in sys.stdin:
             if "dies" in sys.argv[0]:
                 break
             with open(sys.argv[0] + ".log", "a") as log:
-                print(line.split()[2], file=log)
+                print(json.loads(line)[1], file=log)
             while "hangs" in sys.argv[0]:
                 time.sleep(0.1)
             print(flush=True)
@@ -86,48 +120,50 @@ CREW = """
 def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
     """Put a program in the place of the processes; it writes down what it was to compile."""
     program = tmp_path / f"{getattr(request, 'param', 'works')}.py"
-    program.write_text(textwrap.dedent(CREW))
+    calls = "\n".join(call.as_line() for call in CALLS)
+    program.write_text(textwrap.dedent(CREW).format(calls=calls))
     monkeypatch.setattr(compiling, "_COMMAND", (sys.executable, str(program)))
-    monkeypatch.setattr(compiling, "_done", lambda: tmp_path / "compiled")
+    monkeypatch.setattr(compiling, "_done", lambda asked: tmp_path / asked)
     monkeypatch.setattr(compiling, "_cores", lambda: 2)
     return program
 
 
 def log_of(crew: Path) -> list[str]:
     log = crew.with_name(crew.name + ".log")
-    return sorted(log.read_text().split()) if log.exists() else []
+    return log.read_text().split() if log.exists() else []
 
 
 def test_every_noted_kernel_is_compiled_once(crew):
     seen: list[tuple[str, int, int]] = []
     monitor = Monitor(progress=lambda *step: seen.append(step))
-    compiling.compile_kernels(monitor)
-    assert log_of(crew) == ["kernel_1", "kernel_2", "kernel_3"]
+    compiling.compile_to_count(3, monitor)
+    assert sorted(log_of(crew)) == ["inner", "large", "outer", "small"]
+    assert [name for name in log_of(crew) if name != "small"] == ["inner", "outer", "large"]
     assert {stage for stage, *_ in seen} == {"compiling kernels, once"}
     assert all(done < total for _, done, total in seen)
-    compiling.compile_kernels(monitor)  # done already
-    assert len(log_of(crew)) == 3
+    compiling.compile_to_count(3, monitor)  # done already
+    assert len(log_of(crew)) == 4
 
 
 def test_one_core_compiles_what_is_called(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_cores", lambda: 1)
-    compiling.compile_kernels(Monitor())
+    compiling.compile_to_count(3, Monitor())
     assert log_of(crew) == []
 
 
 @pytest.mark.parametrize("crew", ["dies"], indirect=True)
 def test_processes_that_die_hold_nothing_up(crew):
-    compiling.compile_kernels(Monitor())
-    assert compiling._done().exists()  # not tried again with every question
+    compiling.compile_to_count(3, Monitor())
+    assert compiling._done("count-3").exists()  # not tried again with every question
 
 
 def test_processes_that_cannot_start_hold_nothing_up(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_COMMAND", (str(crew.with_name("nothing")),))
-    compiling.compile_kernels(Monitor())
+    compiling.compile_to_count(3, Monitor())
     assert log_of(crew) == []
 
 
-@pytest.mark.parametrize("crew", ["hangs"], indirect=True)
+@pytest.mark.parametrize("crew", ["hangs", "never_notes"], indirect=True)
 def test_cancelling_ends_the_processes(crew, monkeypatch):
     started: list[subprocess.Popen[str]] = []
     honest = subprocess.Popen
@@ -137,12 +173,12 @@ def test_cancelling_ends_the_processes(crew, monkeypatch):
     monitor = Monitor()
 
     def cancel(*_: object) -> None:
-        if len(log_of(crew)) == 2:  # both are at work
+        if log_of(crew) or crew.stem == "never_notes":  # one is at work, others wait for it
             monitor.cancel()
 
     monitor.progress = cancel
     with pytest.raises(CancelledError):
-        compiling.compile_kernels(monitor)  # of itself it would never end
+        compiling.compile_to_count(3, monitor)  # of itself it would never end
     assert len(started) == 3
     assert all(process.poll() is not None for process in started)
-    assert not compiling._done().exists()
+    assert not compiling._done("count-3").exists()

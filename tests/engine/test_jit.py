@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -115,48 +116,86 @@ def test_bare_kernels_may_not_own_arrays(part, given, why):
         caller(given)
 
 
-def test_a_cached_kernel_is_not_compiled_again(tmp_path: Path):
-    """The second process loads the whole and needs none of its parts."""
-    (tmp_path / "squares.py").write_text(
-        textwrap.dedent("""
-        import numpy as np
-        from numba.core import event
-        from adtc.engine.kernels.jit import kernel
+POWERS = """
+    import sys
+    import numpy as np
+    from numba.core import event
+    from adtc.engine.kernels.jit import kernel
 
-        @kernel
-        def square(x):
-            return x * x
+    @kernel
+    def square(values, k):
+        if values[k] < 0:
+            raise ValueError("a negative number came")
+        return values[k] * values[k]
 
-        @kernel
-        def fourth_power(x):
-            return square(square(x))
+    @kernel
+    def fourth_power(values):
+        return square(values, 0) * square(values, len(values) - 1)
 
-        compiled = []
+    @kernel
+    def two_squares(values):
+        return 2 * square(values, 0)
 
-        class Listener(event.Listener):
-            def on_start(self, event):
-                compiled.append(event.data["dispatcher"].py_func.__name__)
+    compiled = []
 
-            def on_end(self, event):
-                pass
+    class Listener(event.Listener):
+        def on_start(self, event):
+            compiled.append(event.data["dispatcher"].py_func.__name__)
 
-        event.register("numba:compile", Listener())
-        print(fourth_power(3), *compiled)
-        """)
-    )
+        def on_end(self, event):
+            pass
+
+    event.register("numba:compile", Listener())
+    for asked in sys.argv[1:]:
+        name, number = asked.split(":")
+        try:
+            print(globals()[name](np.array([int(number)])))
+        except ValueError as error:
+            print(error)
+    print(*compiled)
+"""
+
+
+@pytest.fixture
+def powers(tmp_path: Path) -> Callable[..., list[str]]:
+    """Give a program that calls kernels with numbers; at last it tells what it compiled."""
+    (tmp_path / "powers.py").write_text(textwrap.dedent(POWERS))
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    said = [
-        subprocess.run(
-            [sys.executable, "squares.py"],
-            cwd=tmp_path,
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.split()
-        for _ in range(2)
+
+    def run(*calls: str) -> list[str]:
+        program = [sys.executable, "powers.py", *calls]
+        done = subprocess.run(
+            program, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout.splitlines()
+
+    return run
+
+
+def test_a_cached_kernel_is_not_compiled_again(powers):
+    """The second process loads the whole and needs none of its parts."""
+    assert powers("fourth_power:3") == ["81", "fourth_power square"]
+    assert powers("fourth_power:3") == ["81", ""]
+
+
+def test_a_part_is_translated_once_for_all_processes(powers):
+    assert powers("fourth_power:3") == ["81", "fourth_power square"]
+    said = powers("two_squares:3", "two_squares:-3", "fourth_power:2")
+    assert said == ["18", "a negative number came", "16", "two_squares"]
+
+
+def test_constants_need_no_part_of_their_own():
+    """`fourth_power` calls `square` with a constant and with a number that is not one."""
+
+    @kernel_of_this_process
+    def ends(values):
+        return _square(values, 0) + _square(values, len(values) - 1)
+
+    before = set(_square._part.overloads)
+    assert ends(np.array([1, 2], np.uint32)) == 5
+    assert [args for args in _square._part.overloads if args not in before] == [
+        (types.Array(types.uint32, 1, "C"), types.int64)
     ]
-    assert said == [["81", "fourth_power", "square"], ["81"]]
 
 
 def _cube(x):

@@ -3,7 +3,6 @@
 It is part of the answer as long as it is found quickly; a run that takes too long is left out.
 """
 
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from adtc.cli.asking import Asked
@@ -39,11 +38,13 @@ def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
 
 def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
     from adtc.engine.answers import exists
+    from adtc.engine.compiling import compile_to_come_near
     from adtc.engine.monitor import Monitor
     from adtc.engine.nearest import nearest
     from adtc.errors import TooLargeError
 
-    watched(_compile, Monitor())
+    compiling = Monitor()
+    watched(lambda: compile_to_come_near(compiling), compiling)  # before the clock runs
     memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
     monitor = Monitor(**{**asked.limits, "time_limit": SECONDS, "memory_limit": memory})
     options: dict[str, Any] = {"engine": asked.engine, "monitor": monitor, "define": asked.define}
@@ -58,19 +59,6 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
         return watched(ask, monitor)
     except TooLargeError:
         return ()
-
-
-def _compile() -> None:
-    """Ask a tiny table, so that kernels not compiled yet are so before the clock runs."""
-    import adtc
-    from adtc.errors import TooLargeError
-
-    tiny = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1]], [1, 0, 0])
-    space = adtc.Space(max_depth=2)
-    for where in ("acc >= 2", "acc >= 2 and size <= 2"):
-        adtc.optimize(tiny, space, maximize="acc", where=where)
-    with suppress(TooLargeError):  # what is asked before a large run
-        adtc.model_tensor(tiny, space, ["size", "acc"], monitor=adtc.Monitor(memory_limit=100))
 
 
 def _json(one: "Nearest") -> dict[str, Any]:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
-from adtc.engine.compiling import compile_kernels
+from adtc.engine.compiling import compile_to_count
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
@@ -121,10 +121,10 @@ def prepare(
         has the same budgets, whatever their limits.
     """
     monitor.check()
-    compile_kernels(monitor)
     question = plan.question
     if known is not None and known.serves(plan):
         return replace(known, plan=plan, leaves=_leaves(plan, switches))
+    compile_to_count(question.space.max_depth, monitor)
     data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)

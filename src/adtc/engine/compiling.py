@@ -1,41 +1,63 @@
-"""The kernels of counting compiled ahead, side by side in processes of their own.
+"""Kernels compiled ahead, side by side in processes of their own.
 
 One after another, as the first question calls them, they would take twice as long. One process
 counts trees on few rows, with kernels as plain Python, and notes which are called with which types;
-others compile these, the largest first. All other kernels are compiled when they are called; so are
-these where a second core or a place for the cache is missing.
+others translate the parts and assemble the kernels, each when what it calls is there, and first
+what most other work waits for. All other kernels are compiled when they are called; so are these
+where a second core or a place for the cache is missing.
 """
 
 import os
 import queue
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, partial
+from graphlib import TopologicalSorter
+from itertools import product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adtc.engine.kernels.noting import Call, calls_noted
 from adtc.engine.monitor import Monitor
 
+if TYPE_CHECKING:
+    from adtc.data import Data
+
 STAGE = "compiling kernels, once"
+DEPTHS = range(2, 6)  # lesser depths call the same kernels as the first, greater as the last
 _COMMAND = (sys.executable, "-P", "-m", "adtc.engine.compiling")
 _MOST = 2  # processes: the largest kernel takes half the time of all
 _WATCH = 0.05  # seconds between looks at the monitor
-_NO_MORE = (1, "")  # comes after all noted calls, which are ordered by size
 
 
-def compile_kernels(monitor: Monitor) -> None:
-    """Compile the kernels that count trees, unless that has been done."""
-    processes, done = min(_MOST, _cores()), _done()
-    if processes == 1 or done is None or done.exists():
+def compile_to_count(max_depth: int, monitor: Monitor) -> None:
+    """Compile the kernels that count trees of some depth, unless that has been done."""
+    depth = min(max(max_depth, min(DEPTHS)), max(DEPTHS))
+    _compile_ahead(f"count-{depth}", monitor)
+
+
+def compile_to_come_near(monitor: Monitor) -> None:
+    """Compile the kernels that tell how near trees come to a condition, also on one core."""
+    _compile_ahead("come-near", monitor)
+    come_near_on_few_rows()
+
+
+def _compile_ahead(asked: str, monitor: Monitor) -> None:
+    """Compile the kernels that a question of `_QUESTIONS` calls, unless that has been done."""
+    done = _done(asked)
+    if done is None or done.exists() or (processes := min(_MOST, _cores())) == 1:
         return
-    crew = _Crew()
+    crew = _Crew(asked)
     with ThreadPoolExecutor(processes + 1) as threads:
-        jobs = [threads.submit(crew.note, processes)]
+        jobs = [threads.submit(crew.note)]
         jobs += [threads.submit(crew.compile) for _ in range(processes)]
         try:
             while not all(job.done() for job in jobs):
@@ -48,69 +70,113 @@ def compile_kernels(monitor: Monitor) -> None:
         done.touch()
 
 
+class _Order:
+    """Hands out calls: each after the parts of it, and first what most work hangs on."""
+
+    def __init__(self, calls: Iterable[Call]) -> None:
+        parts = defaultdict(set)
+        for call in calls:
+            if not call.whole:
+                parts[call.kernel].add(call)
+        after = {call: set().union(*(parts[name] for name in call.below)) for call in calls}
+        self._hanging = dict.fromkeys(after, 0)
+        for call in reversed([*TopologicalSorter(after).static_order()]):
+            self._hanging[call] += call.work
+            for part in after[call]:
+                self._hanging[part] = max(self._hanging[part], self._hanging[call])
+        self._ready: queue.PriorityQueue[tuple[int, Call | None]] = queue.PriorityQueue()
+        self._lock = threading.Lock()
+        self._sorter = TopologicalSorter(after)
+        self._sorter.prepare()
+        self.done()
+
+    def take(self) -> Call | None:
+        """Wait for a call that can be compiled; None if no more will come."""
+        _, call = self._ready.get()
+        if call is None:
+            self.end()  # for the next who asks
+        return call
+
+    def done(self, *calls: Call) -> None:
+        """Take note that calls are compiled, or given up."""
+        with self._lock:
+            self._sorter.done(*calls)
+            for call in self._sorter.get_ready():
+                self._ready.put((-self._hanging[call], call))
+            if not self._sorter.is_active():
+                self.end()
+
+    def end(self) -> None:
+        """Hand out nothing more, once what is ready has been taken."""
+        self._ready.put((1, None))
+
+
 class _Crew:
     """The processes at work, and what they tell."""
 
-    def __init__(self) -> None:
-        self.calls: queue.PriorityQueue[tuple[int, str]] = queue.PriorityQueue()
+    def __init__(self, asked: str) -> None:
+        self.asked = asked
+        self.order: Future[_Order] = Future()
         self.noted = self.compiled = 0  # in units of code
         self.stopped = False
         self.processes: list[subprocess.Popen[str]] = []
 
-    def note(self, readers: int) -> None:
+    def note(self) -> None:
         """Read which kernels are called, from a process in which they are not compiled."""
-        with self._process("note", NUMBA_DISABLE_JIT="1") as asking:
-            for line in asking.stdout or ():
-                size = int(line.split()[0])
-                self.noted += size
-                self.calls.put((-size, line))
-        for _ in range(readers):
-            self.calls.put(_NO_MORE)
+        calls = []
+        try:
+            with self._process("note", self.asked, NUMBA_DISABLE_JIT="1") as asking:
+                calls = [Call.of_line(line) for line in asking.stdout or ()]
+        finally:  # others wait for it
+            self.noted = sum(call.work for call in calls)
+            self.order.set_result(_Order(calls))
 
     def compile(self) -> None:
         """Hand one call after another to a process that compiles."""
         with self._process("compile") as compiler:
-            to, answers = compiler.stdin, compiler.stdout
-            while (call := self.calls.get()) != _NO_MORE and to and answers and not self.stopped:
-                print(call[1], end="", file=to, flush=True)
-                if not answers.readline():
+            order, to, answers = self.order.result(), compiler.stdin, compiler.stdout
+            while (call := order.take()) and to and answers and not self.stopped:
+                print(call.as_line(), file=to, flush=True)
+                answered = answers.readline()
+                self.compiled += call.work
+                order.done(call)
+                if not answered:
                     break  # it has died; others do its work, or whoever calls the kernels
-                self.compiled -= call[0]
 
     def stop(self) -> None:
         """End all processes, whatever they are doing."""
         self.stopped = True
         for process in self.processes:
             process.kill()
+        self.order.result().end()
 
     @contextmanager
-    def _process(self, task: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-        """Start a process, and end it; where none can be started, nothing is done."""
-        with suppress(OSError):
-            process = subprocess.Popen(
-                [*_COMMAND, task],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                env=os.environ | environment,
-                start_new_session=True,  # Ctrl-C is for us, who then end them
-            )
-            self.processes.append(process)
-            try:
-                yield process
-            finally:
-                process.kill()
-                process.communicate()
+    def _process(self, *task: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
+        """Start a process, and end it."""
+        process = subprocess.Popen(
+            [*_COMMAND, *task],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            env=os.environ | environment,
+            start_new_session=True,  # Ctrl-C is for us, who then end them
+        )
+        self.processes.append(process)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.communicate()
 
 
 @cache
-def _done() -> Path | None:
+def _done(asked: str) -> Path | None:
     """Return the file that is there once kernels are compiled; None where nothing can be kept."""
     from adtc.engine.kernels import bits, jit
 
     place = jit.cache_folder(bits.count_pairs)
-    return place and place / f"compiled-{jit.digest_of_kernels()[:16]}"
+    return place and place / f"compiled-{jit.digest_of_kernels()[:16]}-{asked}"
 
 
 def _cores() -> int:
@@ -120,35 +186,62 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _note() -> None:
-    """Count trees, and print every call of a kernel."""
-    from adtc.engine.kernels.noting import calls_noted
-
-    with calls_noted(partial(print, flush=True)):
-        count_on_few_rows()
+def _note(asked: str) -> None:
+    """Ask a question, and print every call of a kernel."""
+    with calls_noted(lambda call: print(call.as_line())):
+        _QUESTIONS[asked]()
 
 
 def _compile() -> None:
     """Compile whatever is called for on standard input."""
-    from adtc.engine.kernels.noting import compile_noted
-
     for line in sys.stdin:
         with suppress(Exception):  # whoever calls this kernel is told
-            compile_noted(line)
+            Call.of_line(line).compile()
         print(flush=True)
 
 
-def count_on_few_rows() -> None:
-    """Count all trees, and those under a constraint; the kernels do not depend on the rows."""
-    from adtc.data import Data
+def count_on_few_rows(depth: int) -> None:
+    """Count all trees, and those under a constraint."""
     from adtc.engine.answers import count
     from adtc.engine.query import Space
 
-    X = np.random.default_rng(0).integers(0, 2, (12, 4))
-    data = Data.from_arrays(X, X[:, 0] ^ X[:, 1], z=np.arange(len(X)) % 2)
     for where in (None, "acc >= 0.7"):
-        count(data, Space(max_depth=3), where)
+        count(_few_rows(), Space(max_depth=depth), where)
+
+
+def come_near_on_few_rows() -> None:
+    """Find best trees with and without a constraint, and tell that tensors are too large."""
+    from adtc.engine.answers import model_tensor, optimize
+    from adtc.engine.query import Space
+    from adtc.errors import TooLargeError
+
+    spaces = Space(max_depth=2), Space(max_depth=3)
+    wheres = None, "size <= 3", "acc >= 0.7 and dp <= 0.5", "acc >= 2 and size <= 2"
+    for space, where in product(spaces, wheres):
+        optimize(_few_rows(), space, maximize="acc", where=where)
+    for space in spaces:
+        with suppress(TooLargeError):  # what is asked before a large run
+            limited = Monitor(memory_limit=100)
+            model_tensor(_few_rows(), space, ["size", "acc", "dp"], monitor=limited)
+
+
+def _few_rows() -> "Data":
+    """Return a small table that calls kernels as large ones do: its rows weigh much."""
+    from adtc.data import Data
+
+    X = np.random.default_rng(0).integers(0, 2, (12, 4))
+    z, weights = np.arange(len(X)) % 2, np.full(len(X), 10_000)
+    return Data.from_arrays(X, X[:, 0] ^ X[:, 1], z=z, weights=weights)
+
+
+_QUESTIONS: dict[str, Callable[[], None]] = {
+    **{f"count-{depth}": partial(count_on_few_rows, depth) for depth in DEPTHS},
+    "come-near": come_near_on_few_rows,
+}
 
 
 if __name__ == "__main__":
-    {"note": _note, "compile": _compile}[sys.argv[1]]()
+    if sys.argv[1] == "note":
+        _note(sys.argv[2])
+    else:
+        _compile()

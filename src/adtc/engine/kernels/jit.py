@@ -4,7 +4,8 @@ Left alone, Numba optimises and assembles every function in full, and then once 
 its callers, and theirs, and so on. Here a function that another kernel calls is only translated to
 LLVM's language, as a `_Part`; it is optimised and assembled once, inside the kernel that Python
 calls. That halves the time of the first compilation, and speeds kernels up where the whole tells
-more than its parts. It leans on how Numba is built inside, hence the bound on its version.
+more than its parts. Parts are kept on disk too, so that processes can share the work of translating
+them. It leans on how Numba is built inside, hence the bound on its version.
 """
 
 import os
@@ -16,10 +17,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from llvmlite import binding as llvm
 from numba.core import types
-from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.errors import CompilerError
 from numba.core.registry import CPUDispatcher
@@ -89,11 +91,17 @@ class _Kernel(CPUDispatcher):
         finally:
             _at_work.remove(self)
 
+    def compile_part(self, sig: tuple[Any, ...]) -> None:
+        """Translate this kernel as others call it."""
+        self._part.compile(sig)
+
     def enable_caching(self) -> None:
         self._cache = _KernelCache(self.py_func)
+        self._part.enable_caching()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        return self._part.get_call_template(args, kws)
+        # one part for all numbers: where they are constant, LLVM sees it inside the caller
+        return self._part.get_call_template([types.unliteral(arg) for arg in args], kws)
 
     def get_overload(self, sig: Any) -> Any:
         return self._part.get_overload(sig)
@@ -111,6 +119,37 @@ class _KernelCache(FunctionCache):
         self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
 
 
+class _PartCacheImpl(CompileResultCacheImpl):
+    """What is kept of a part: its text in LLVM's language, and how it is called."""
+
+    def get_filename_base(self, fullname: str, abiflags: str) -> str:
+        return f"{super().get_filename_base(fullname, abiflags)}.part"
+
+    def reduce(self, cres: Any) -> tuple[Any, ...]:
+        cres.fndesc.typemap = cres.fndesc.calltypes = None
+        return cres.library.serialize_using_bitcode(), cres.fndesc, cres.signature
+
+    def rebuild(self, target_context: Any, payload: tuple[Any, ...]) -> Any:
+        (name, _, bitcode), fndesc, signature = payload
+        missing: dict[str, Any] = dict.fromkeys(CompileResult._fields)
+        part = {
+            "typing_context": target_context.typing_context,
+            "target_context": target_context,
+            "entry_point": _Name(),
+            "signature": signature,
+            "fndesc": fndesc,
+            "library": _PartLibrary.of_bitcode(target_context.codegen(), name, bitcode),
+        }
+        return CompileResult(**missing | part)
+
+    def check_cachable(self, cres: Any) -> bool:
+        return not cres.reload_init and super().check_cachable(cres)
+
+
+class _PartCache(_KernelCache):
+    _impl_class: Any = _PartCacheImpl
+
+
 @cache
 def digest_of_kernels() -> str:
     """Return a digest of the text of all kernels."""
@@ -121,6 +160,9 @@ def digest_of_kernels() -> str:
 
 class _Part(CPUDispatcher):
     """Code that kernels call, never Python: there is no machine code to register for its sake."""
+
+    def enable_caching(self) -> None:
+        self._cache = _PartCache(self.py_func)
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
@@ -179,6 +221,14 @@ class _Name:
 
 class _PartLibrary(JITCodeLibrary):
     """Linked into callers as it is: they optimise it, with what they know, and assemble it."""
+
+    @classmethod
+    def of_bitcode(cls, codegen: Any, name: str, bitcode: bytes) -> "_PartLibrary":
+        """Make a library of what `serialize_using_bitcode` said of another."""
+        library = cls(codegen, name)
+        library._final_module = llvm.parse_bitcode(bitcode)
+        library._finalize_final_module()
+        return library
 
     def _optimize_final_module(self) -> None:
         pass

@@ -1,40 +1,77 @@
 """Which kernels are called with which types, noted while they run as plain Python.
 
-A noted call is a line of text: the size of the kernel, its name, and the types. Another process
-reads it and compiles the kernel for these types, so that nobody has to write them down. The two are
-processes of our own, so types go as pickles.
+Another process reads a noted call, as a line of text, and compiles the kernel for these types, so
+that nobody has to write them down. The two are processes of our own, so types go as pickles.
 """
 
 import base64
 import importlib
+import json
 import pickle
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 from numba import typeof
 
 from adtc.engine.kernels import jit
 
 
+class Call(NamedTuple):
+    """A kernel called with some types: by Python, or by another kernel, as a part of it."""
+
+    module: str
+    name: str
+    types: str
+    whole: bool  # called by Python
+    below: tuple[str, ...]  # the kernels that it calls, those that they call, and so on
+    work: int  # to compile it once all parts are there, in units of code
+
+    @property
+    def kernel(self) -> str:
+        """Name the kernel in full."""
+        return f"{self.module}.{self.name}"
+
+    def compile(self) -> None:
+        """Compile the kernel for these types, and keep it on disk."""
+        called: Any = getattr(importlib.import_module(self.module), self.name)
+        types = pickle.loads(base64.b64decode(self.types))
+        if isinstance(called, FunctionType):
+            return  # the few plain functions among the kernels need nothing
+        if self.whole:
+            called.compile(types)
+        else:
+            called.compile_part(types)
+
+    def as_line(self) -> str:
+        """Write the call down."""
+        return json.dumps(self)
+
+    @classmethod
+    def of_line(cls, line: str) -> Self:
+        """Read a call that was written down."""
+        module, name, types, whole, below, work = json.loads(line)
+        return cls(module, name, types, whole, tuple(below), work)
+
+
 @contextmanager
-def calls_noted(note: Callable[[str], None]) -> Iterator[None]:
-    """Give ``note`` a line for every kernel that is called from outside, once per types."""
+def calls_noted(note: Callable[[Call], None]) -> Iterator[None]:
+    """Give ``note`` every call of a kernel, once per types."""
     assert not jit.JIT_ENABLED, "compiled kernels cannot be watched: set NUMBA_DISABLE_JIT"
     seen: set[tuple[Any, ...]] = set()
 
     def watch(frame: FrameType, event: str, _: object) -> None:
-        kernel = _kernel_of(frame)
-        if event == "call" and kernel and not _kernel_of(frame.f_back):
-            code = kernel.__code__
-            arguments = code.co_varnames[: code.co_argcount]
-            types = tuple(typeof(frame.f_locals[name]) for name in arguments)
-            if (kernel, types) not in seen:
-                seen.add((kernel, types))
-                pickled = base64.b64encode(pickle.dumps(types)).decode()
-                note(f"{_size(kernel)} {kernel.__module__} {kernel.__name__} {pickled}")
+        kernel = _kernel_of(frame) if event == "call" else None
+        if kernel is None:
+            return
+        code = kernel.__code__
+        types = tuple(typeof(frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])
+        call = kernel, types, _kernel_of(frame.f_back) is None
+        if call not in seen:
+            seen.add(call)
+            note(_noted(*call))
 
     sys.setprofile(watch)
     try:
@@ -43,24 +80,31 @@ def calls_noted(note: Callable[[str], None]) -> Iterator[None]:
         sys.setprofile(None)
 
 
-def compile_noted(line: str) -> None:
-    """Compile the kernel of a noted call, and keep it on disk."""
-    _, module, name, pickled = line.split()
-    called: Any = getattr(importlib.import_module(module), name)
-    if hasattr(called, "compile"):  # the few plain functions among the kernels need nothing
-        called.compile(pickle.loads(base64.b64decode(pickled)))
+def _noted(kernel: FunctionType, types: tuple[Any, ...], whole: bool) -> Call:
+    below = _below(kernel)
+    # a part is translated alone; in a whole, the code of all parts is optimised and assembled
+    work = sum(len(each.__code__.co_code) for each in ({kernel} | below if whole else {kernel}))
+    return Call(
+        kernel.__module__,
+        kernel.__name__,
+        base64.b64encode(pickle.dumps(types)).decode(),
+        whole,
+        tuple(f"{each.__module__}.{each.__name__}" for each in below),
+        work,
+    )
 
 
-def _size(kernel: FunctionType) -> int:
-    """Measure the code of a kernel and of all others that it calls, once each."""
-    found, left = {kernel}, [kernel]
+def _below(kernel: FunctionType) -> set[FunctionType]:
+    """Find the kernels that one calls, those that they call, and so on."""
+    found: set[FunctionType] = set()
+    left = [kernel]
     while left:
         caller = left.pop()
         called = (caller.__globals__.get(name) for name in caller.__code__.co_names)
         new = {f for f in called if isinstance(f, FunctionType) and _among_kernels(f)} - found
         found |= new
         left += new
-    return sum(len(f.__code__.co_code) for f in found)
+    return found
 
 
 def _kernel_of(frame: FrameType | None) -> FunctionType | None:
