@@ -6,12 +6,13 @@ from hypothesis import given, note, settings
 from hypothesis import strategies as st
 
 import adtc
-from adtc.algebra.formula import value
+from adtc.algebra.formula import all_of, value
 from adtc.algebra.metrics import LeafRows, RowGroup, Vocabulary, additive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Leaf, Split, Tree, leaf_of, paths
 from adtc.engine.columns import evaluate, fractions
 from adtc.engine.plan import Form, Plan, make_plan
+from adtc.engine.pushing import parts_of
 from adtc.engine.query import Question, ask, row_groups, schema_of
 from adtc.errors import TooLargeError
 from strategies import formulas, problems
@@ -235,6 +236,29 @@ def test_budgets_prune_what_they_say():
     for budget in plan.budgets:
         low, high = budget.form.range(plan.totals, plan.most_leaves)
         assert low <= budget.limit < high
+
+
+@pytest.mark.parametrize(
+    ("where", "left"),
+    [
+        ("error <= 3", "true"),
+        ("error < 3 and 2 <= size <= 4", "true"),
+        ("error = 3", "true"),
+        ("acc >= 0.8 and dp <= 0.1", "true"),
+        ("error <= 3 and f1 >= 0.5", "f1 >= 0.5"),  # undefined where nothing is called positive
+        ("size <= 3 and error != 2", "error != 2"),
+        ("error <= 3 or error <= 5", "error <= 3 or error <= 5"),
+        ("size * error <= 9 and size <= 3", "size * error <= 9"),
+        ("not (error > 3 or 1 > 2)", "1 <= 2"),
+        ("size + 1e16 * error <= 2e16", "size + 1e16 * error <= 2e16"),  # too large for a word
+    ],
+)
+def test_what_budgets_say_exactly_is_not_filtered_again(where: str, left: str) -> None:
+    asked = question((), where)
+    plan = make_plan(asked)
+    assert plan.residual == question((), left).constraint
+    whole = make_plan(asked, push=False).residual
+    assert all_of(*parts_of(whole)) == all_of(*parts_of(asked.constraint))
 
 
 # --- help -------------------------------------------------------------------------------------

@@ -220,7 +220,7 @@ def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
 def good_cells(circuit: circuits.Circuit) -> Result:
     """Keep the root's cells that satisfy the whole constraint, also what was not pushed down."""
     plan, root = circuit.ground.plan, circuit.root
-    if plan.question.constraint == Truth(True):
+    if plan.residual == Truth(True):
         return Result(plan, circuit, root.keys, root.values)
-    good = satisfied(plan.question.constraint, plan.lookup(root.keys), len(root.keys))
+    good = satisfied(plan.residual, plan.lookup(root.keys), len(root.keys))
     return Result(plan, circuit, root.keys[good], root.values[good])

@@ -53,6 +53,30 @@ class Form:
         return low + min(extra), high + max(extra)
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What a part of a formula says about forms, each with its largest value.
+
+    Parameters
+    ----------
+    exact
+        Every tree within the bounds satisfies the part: there is nothing else to check.
+    """
+
+    limits: list[tuple[Form, int]]
+    exact: bool
+
+    @classmethod
+    def together(cls, parts: Iterable["Bounds"]) -> "Bounds":
+        """Join the bounds of parts that must hold at once."""
+        parts = list(parts)
+        limits = [limit for part in parts for limit in part.limits]
+        return cls(limits, all(part.exact for part in parts))
+
+
+UNBOUNDED = Bounds([], exact=False)
+
+
 class Reader:
     """Turns affine forms over primitives into integer functionals of leaf counts."""
 
@@ -87,36 +111,46 @@ class Reader:
                 forms.append(Form(f"unit[{label},{g}]", 0, weights))
         return forms
 
-    def bounds(self, atom: tuple[Term, str, Term]) -> Iterable[tuple[Form, int]]:
-        """Yield forms with their largest value such that the atom implies every bound."""
+    def bounds(self, atom: tuple[Term, str, Term]) -> Bounds:
+        """Return the bounds that an atom implies."""
         left, op, right = atom
+        if op == "!=":
+            return UNBOUNDED
+        sides = []
         if op in ("<=", "<", "="):
-            yield from self._at_most(Arithmetic("-", left, right), strict=op == "<")
+            sides.append(self._at_most(Arithmetic("-", left, right), strict=op == "<"))
         if op in (">=", ">", "="):
-            yield from self._at_most(Arithmetic("-", right, left), strict=op == ">")
+            sides.append(self._at_most(Arithmetic("-", right, left), strict=op == ">"))
+        return Bounds.together(sides)
 
-    def _at_most(self, term: Term, *, strict: bool) -> Iterable[tuple[Form, int]]:
+    def _at_most(self, term: Term, *, strict: bool) -> Bounds:
         """Bound a term that must be at most (or below) zero."""
         over = ratio(term)
         if over is None:
-            for form in convex(term) or ():
-                yield from self._bound(form, strict=strict)
-            return
+            forms = convex(term)
+            if forms is None:
+                return UNBOUNDED
+            return Bounds.together(self._bound(form, strict=strict) for form in forms)
         top, bottom = over
-        known = all(name in self.primitives for name in bottom.coefficients)
-        # p/q ≤ 0 with q ≥ 0 says p ≤ 0; a plain form is over 1
-        if not bottom.coefficients or (known and self.never_negative(bottom)):
-            yield from self._bound(top, strict=strict)
+        if not bottom.coefficients:  # a plain form is over 1
+            return self._bound(top, strict=strict)
+        if not all(name in self.primitives for name in bottom.coefficients):
+            return UNBOUNDED
+        if not self.never_negative(bottom):
+            return UNBOUNDED
+        # p/q ≤ 0 with q ≥ 0 says p ≤ 0, and that q is not 0
+        return replace(self._bound(top, strict=strict), exact=False)
 
-    def _bound(self, affine: Affine, *, strict: bool) -> Iterable[tuple[Form, int]]:
+    def _bound(self, affine: Affine, *, strict: bool) -> Bounds:
         if any(name not in self.primitives for name in affine.coefficients):
-            return  # the depth does not add up over leaves
+            return UNBOUNDED  # the depth does not add up over leaves
         form, scale, constant = self.reduced(affine)
         if scale == 0:
-            return
-        limit = -constant / scale  # form · scale + constant ≤ 0
+            return UNBOUNDED
+        # form · scale + constant ≤ 0 with scale > 0; a form's values are whole numbers
+        limit = -constant / scale
         largest = math.floor(limit)
-        yield form, largest - 1 if strict and largest == limit else largest
+        return Bounds([(form, largest - 1 if strict and largest == limit else largest)], exact=True)
 
     def never_negative(self, affine: Affine) -> bool:
         """Tell whether a form cannot be negative, whatever the tree."""

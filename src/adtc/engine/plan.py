@@ -24,11 +24,11 @@ from adtc.algebra.formula import (
     Not,
     Or,
     Term,
-    Truth,
+    all_of,
 )
 from adtc.algebra.metrics import DEPTH, SIZE, RowGroup
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
-from adtc.engine.forms import Form, Reader, Span
+from adtc.engine.forms import UNBOUNDED, Bounds, Form, Reader, Span
 from adtc.engine.narrow import without_depth
 from adtc.engine.pushing import bounds_of, parts_of
 from adtc.engine.query import Question
@@ -41,7 +41,6 @@ __all__ = [
     "Form",
     "Plan",
     "Reader",
-    "conjuncts",
     "make_plan",
     "terms_of",
 ]
@@ -122,6 +121,9 @@ class Plan:
     ----------
     groups
         The row groups, as far as the question can tell them apart.
+    residual
+        What trees within the budgets must still satisfy: the parts of the constraint that were not
+        pushed, or not as they are.
     reader, basis
         What writes any affine form of the question as an exact combination of the axes.
     """
@@ -131,6 +133,7 @@ class Plan:
     totals: tuple[int, ...]
     axes: tuple[Axis, ...]
     budgets: tuple[Budget, ...]
+    residual: Formula
     reader: "Reader"
     basis: tuple[Form, ...]
     most_leaves: int
@@ -207,10 +210,12 @@ def make_plan(
     most_leaves = min(possible, question.space.max_size or possible)
     reader = Reader(primitives, keys, schema.labels, totals)
 
+    bounded = [
+        (part, bounds_of(part, reader) if push else UNBOUNDED)
+        for part in parts_of(pushed or question.constraint)
+    ]
     budgets = [
-        Budget(form, limit, source)
-        for part, source in conjuncts((pushed or question.constraint) if push else Truth(True))
-        for form, limit in bounds_of(part, reader)
+        Budget(form, limit, str(part)) for part, bounds in bounded for form, limit in bounds.limits
     ]
     if question.space.max_size is not None:
         budgets.append(Budget(reader.primitive(SIZE), question.space.max_size, "max_size"))
@@ -236,6 +241,7 @@ def make_plan(
         totals=tuple(sum(totals[g] for g in members) for members in merged),
         axes=tuple(replace(axis, form=axis.form.over_groups(heads)) for axis in axes),
         budgets=tuple(replace(b, form=b.form.over_groups(heads)) for b in budgets),
+        residual=all_of(*(part for part, bounds in bounded if not _pushed_whole(bounds, totals))),
         reader=reader,
         basis=tuple(axis.form for axis in axes),
         most_leaves=most_leaves,
@@ -267,9 +273,9 @@ def _comparisons(formula: Formula) -> Iterable[Comparison]:
                 yield from _comparisons(member)
 
 
-def conjuncts(formula: Formula) -> Iterable[tuple[Formula, str]]:
-    """Yield the parts that every good tree must satisfy, each with its text."""
-    return ((part, str(part)) for part in parts_of(formula))
+def _pushed_whole(bounds: Bounds, totals: Sequence[int]) -> bool:
+    """Tell whether a part of the constraint is just what its budgets say."""
+    return bounds.exact and all(form.countable(totals) for form, _ in bounds.limits)
 
 
 def _tightest(budgets: list[Budget], totals: Sequence[int], leaves: int) -> list[Budget]:

@@ -9,10 +9,9 @@ filter.
 from collections.abc import Iterator
 
 from adtc.algebra.formula import And, Comparison, Formula, Not, Or, Truth, all_of, any_of
-from adtc.engine.forms import Form, Reader
+from adtc.engine.forms import UNBOUNDED, Bounds, Form, Reader
 
 _FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
-Bounds = list[tuple[Form, int]]
 
 
 def parts_of(formula: Formula) -> Iterator[Formula]:
@@ -55,22 +54,23 @@ def normal(formula: Formula, *, negated: bool = False) -> Formula:
 
 
 def bounds_of(part: Formula, reader: Reader) -> Bounds:
-    """List forms with their largest value on the trees that satisfy a part of a formula."""
+    """Bound forms on the trees that satisfy a part of a formula."""
     match part:
         case Comparison((left, right), (op,)):
-            return list(reader.bounds((left, op, right)))
+            return reader.bounds((left, op, right))
         case And(members):
-            return [bound for member in members for bound in bounds_of(member, reader)]
+            return Bounds.together(bounds_of(member, reader) for member in members)
         case Or(members):
             branches = [_tightest(bounds_of(m, reader)) for m in members if m != Truth(False)]
             common = set.intersection(*(set(branch) for branch in branches)) if branches else set()
             first = branches[0] if branches else {}
-            return [
+            limits = [
                 (form, max(branch[vector][1] for branch in branches))
                 for vector, (form, _) in first.items()
                 if vector in common
             ]
-    return []
+            return Bounds(limits, exact=False)
+    return UNBOUNDED
 
 
 def reason_not_pushed(part: Formula, reader: Reader) -> str:
@@ -79,7 +79,7 @@ def reason_not_pushed(part: Formula, reader: Reader) -> str:
         case Comparison(_, ("!=",)):
             return "!= is no bound"
         case Or(members):
-            if all(bounds_of(member, reader) for member in members):
+            if all(bounds_of(member, reader).limits for member in members):
                 return "its branches bound different sums of counts"
             return "one of its branches bounds no sum of counts"
         case Truth():
@@ -89,7 +89,7 @@ def reason_not_pushed(part: Formula, reader: Reader) -> str:
 
 def _tightest(bounds: Bounds) -> dict[tuple[int, ...], tuple[Form, int]]:
     best: dict[tuple[int, ...], tuple[Form, int]] = {}
-    for form, limit in bounds:
+    for form, limit in bounds.limits:
         vector = form.vector()
         if vector not in best or limit < best[vector][1]:
             best[vector] = (form, limit)

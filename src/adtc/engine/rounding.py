@@ -2,8 +2,8 @@
 
 Say a good tree has f ≤ L, and g has the coefficients of s·f, rounded. On every tree g exceeds s·f
 by at most the rounding of each row and leaf, so a good tree has g ≤ s·L + all that could be rounded
-up. This bound is a little looser and never wrong; the final filter takes the atom itself. Costs of
-32 instead of 64 bits make the passes faster, and their kernels need not be compiled twice.
+up. This bound is a little looser and never wrong; the final filter takes all atoms again. Costs
+of 32 instead of 64 bits make the passes faster, and their kernels need not be compiled twice.
 """
 
 import math
@@ -26,7 +26,9 @@ def with_small_numbers(plan: Plan) -> Plan:
         budget if budget.source == "objective" else rounded(budget, plan.totals, plan.most_leaves)
         for budget in plan.budgets
     )
-    return replace(plan, budgets=budgets)
+    if budgets == plan.budgets:
+        return plan
+    return replace(plan, budgets=budgets, residual=plan.question.constraint)
 
 
 def rounded(budget: Budget, totals: tuple[int, ...], leaves: int) -> Budget:

@@ -218,6 +218,7 @@ def _plan_from_json(saved: Mapping[str, Any], question: Question) -> Plan:
         budgets=tuple(
             Budget(_form_from_json(form), limit, source) for form, limit, source in saved["budgets"]
         ),
+        residual=question.constraint,
         reader=Reader(primitives, list(totals), question.schema.labels, list(totals.values())),
         basis=tuple(map(_form_from_json, saved["basis"])),
         most_leaves=saved["most_leaves"],

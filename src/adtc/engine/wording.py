@@ -58,7 +58,7 @@ def parts_in_words(
     for words, meaning in zip(parts_of(told), parts_of(constraint), strict=True):
         bounds = [
             (_bound(plan, form, limit), (str(meaning), limit) in kept)
-            for form, limit in bounds_of(meaning, plan.reader)
+            for form, limit in bounds_of(meaning, plan.reader).limits
         ]
         narrows = _of_space(meaning)
         if narrows is not None:
