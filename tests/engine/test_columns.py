@@ -24,7 +24,15 @@ from adtc.algebra.formula import (
     parse_term,
     value,
 )
-from adtc.engine.columns import Lookup, Ratios, combine, evaluate, fractions, satisfied
+from adtc.engine.columns import (
+    Lookup,
+    Ratios,
+    combine,
+    evaluate,
+    fractions,
+    from_columns,
+    satisfied,
+)
 
 NAMES = ["a", "b", "c"]
 Rows = list[tuple[int, int, int]]
@@ -103,6 +111,14 @@ def test_formulas_hold_where_they_hold(numbers, data):
     formula, rows = data.draw(formulas), data.draw(rows_of(numbers))
     expected = [holds(formula, row) is True for row in environments(rows)]
     assert satisfied(formula, lookup_of(rows), len(rows)).tolist() == expected
+
+
+@pytest.mark.parametrize(("empty", "truth"), [(And(()), True), (Or(()), False)])
+def test_no_part_at_all(empty, truth):
+    lookup = from_columns({}, 3)
+    assert satisfied(empty, lookup, 3).tolist() == [truth] * 3
+    assert satisfied(Not(empty), lookup, 3).tolist() == [not truth] * 3
+    assert holds(empty, {}) is truth
 
 
 def test_undefined_satisfies_neither_an_atom_nor_its_denial():

@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -90,20 +89,23 @@ def _truth(formula: Formula, lookup: Lookup, rows: int) -> tuple[Truths, Truths]
             true, false = _truth(part, lookup, rows)
             return false, true
         case And(members):
-            return _all([_truth(member, lookup, rows) for member in members])
+            return _all([_truth(member, lookup, rows) for member in members], rows)
         case Or(members):
-            false, true = _all([_truth(member, lookup, rows)[::-1] for member in members])
+            false, true = _all([_truth(member, lookup, rows)[::-1] for member in members], rows)
             return true, false
         case Comparison(terms, ops):
             pairs = zip(ops, differences(terms), strict=True)
-            return _all([_sign(op, evaluate(difference, lookup)) for op, difference in pairs])
+            return _all([_sign(op, evaluate(difference, lookup)) for op, difference in pairs], rows)
     raise TypeError(f"not a formula: {formula!r}")
 
 
-def _all(parts: list[tuple[Truths, Truths]]) -> tuple[Truths, Truths]:
-    """Join parts by "and": true where all are, false where one is."""
-    true, false = zip(*parts, strict=True)
-    return reduce(np.logical_and, true), reduce(np.logical_or, false)
+def _all(parts: list[tuple[Truths, Truths]], rows: int) -> tuple[Truths, Truths]:
+    """Join parts by "and": true where all are, also if there are none; false where one is."""
+    true, false = np.full(rows, True), np.full(rows, False)
+    for part_true, part_false in parts:
+        true &= part_true
+        false |= part_false
+    return true, false
 
 
 def differences(terms: Sequence[Term]) -> list[Term]:
