@@ -5,7 +5,6 @@ b(I) is what the rest of a good tree leaves for I. A path is live iff it fits ev
 live paths, and below them only cells within budget, can be part of a good tree.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -46,7 +45,8 @@ class Inside:
     @property
     def root(self) -> list[int]:
         """Return each form's least value over all trees."""
-        return [int(value) for value in self.least[:, 0]]
+        least: list[int] = self.least[:, 0].tolist()
+        return least
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,7 @@ def inside_pass(
     )
     found = np.full((len(searched), sum(sizes)), costs.infinity, kind)
     Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
-    for level in range(lattice.levels - 1, -1, -1):
-        paths.ascend(level, 0, math.comb(n, level), n, lattice, costs, counts, found)
+    paths.ascend(lattice.levels, n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
     single = np.array([form.per_leaf for form in forms], kind)
     least = np.where(exists, single[:, None], costs.infinity)
@@ -209,15 +208,12 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
     budgets = np.zeros((nodes, len(limits)), np.int64)
     live = np.zeros(nodes, bool)
     budgets[0] = limits
-    live[0] = bounds.exists[0] and bool((bounds.least[:, 0] <= limits).all())
-    found = [int(live[0])]
-    for level in range(1, lattice.levels + 1):
-        found.append(
-            paths.afford(
-                level, n, math.comb(n, level), lattice, bounds.exists, bounds.least, budgets, live
-            )
-        )
-    return Outside(budgets, live, tuple(found))
+    affordable = (least <= limit for least, limit in zip(bounds.root, limits.tolist(), strict=True))
+    live[0] = bounds.exists[0] and all(affordable)
+    found = np.zeros(lattice.levels + 1, np.int64)
+    found[0] = live[0]
+    paths.afford(n, lattice, bounds.exists, bounds.least, budgets, live, found)
+    return Outside(budgets, live, tuple(found.tolist()))
 
 
 def cost_type(forms: tuple[Form, ...], table: inside.Table, *, short: bool = False) -> Any:

@@ -7,6 +7,7 @@ kept, because finding and drawing trees are walks down over them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from adtc.engine.compiling import compile_to_count
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
 from adtc.engine.kernels import inside as inside_kernels
+from adtc.engine.kernels import paths as path_kernels
 from adtc.engine.kernels.cells import Cells
 from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
@@ -241,7 +243,8 @@ class _Builder:
         """Make the tensors of the last level, from pair counts."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         limbs = self._limbs(math.inf, self.lattice.levels)
-        behind = _canonical_prefixes(self.lattice, self.outside.live, self.n)
+        behind = np.zeros(len(self.outside.live), np.int64)
+        path_kernels.lead_to_live(self.n, self.lattice, self.outside.live, behind)
         wanted = behind > 0
         owner = np.zeros(size, np.int64)
 
@@ -260,8 +263,9 @@ class _Builder:
         jobs = _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
         parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
         offsets = np.zeros(self.n + 1, np.int64)
-        fills = np.array([fill for _, fill, _ in parts], np.int64)
-        offsets[[some.start for some in jobs]] = np.cumsum(fills) - fills
+        fills = [fill for _, fill, _ in parts]
+        for some, offset in zip(jobs[1:], accumulate(fills[:-1]), strict=True):
+            offsets[some.start] = offset
         starts += offsets[owner]
         stops += offsets[owner]
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
@@ -272,7 +276,8 @@ class _Builder:
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        products = (level + 1) * int(np.square(below.stops - below.starts).sum())
+        lengths = below.stops - below.starts
+        products = (level + 1) * int(lengths @ lengths)
         jobs = _JOBS if products > _LITTLE else 1
         length = max(1, min(_CHUNK, -(-len(nodes) // jobs)))
         chunks = [nodes[i : i + length] for i in range(0, len(nodes), length)]
@@ -287,11 +292,10 @@ class _Builder:
             return made
 
         parts = run_jobs(job, chunks, f"tensors of level {level}", self.monitor)
-        offset = 0
-        for chunk, (_, fill, _) in zip(chunks, parts, strict=True):
+        fills = [fill for _, fill, _ in parts]
+        for chunk, offset in zip(chunks[1:], accumulate(fills[:-1]), strict=True):
             starts[chunk] += offset
             stops[chunk] += offset
-            offset += fill
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
         return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
 
@@ -354,23 +358,6 @@ def _ranges(paths: list[int], least: int) -> list[range]:
             ranges.append(range(start, f + 1))
             start, held = f + 1, 0
     return [*ranges, range(start, len(paths))] if held else ranges
-
-
-def _canonical_prefixes(lattice: inside_kernels.Lattice, live: Array, n: int) -> Array:
-    """Count for every path the live ones of the last level that a canonical walk passes it for."""
-    behind = np.zeros(len(live), np.int64)
-    last = int(lattice.base[lattice.levels])
-    behind[last:] = live[last:]
-    for level in range(lattice.levels, 0, -1):
-        first = int(lattice.base[level])
-        counts = behind[first : first + (math.comb(n, level) << level)]
-        numbers = np.flatnonzero(counts)
-        rank, signs = numbers >> level, numbers & ((1 << level) - 1)
-        column = lattice.binomial[: n + 1, level]
-        largest = np.searchsorted(column, rank, side="right") - 1
-        parent = ((rank - column[largest]) << (level - 1)) + (signs & ((1 << (level - 1)) - 1))
-        np.add.at(behind, int(lattice.base[level - 1]) + parent, counts[numbers])
-    return behind
 
 
 def _totals(level: Level) -> Array:

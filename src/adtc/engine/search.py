@@ -240,7 +240,7 @@ class _Attempt:
             monitor.report(f"best tree, depth {levels + self.lattice.rest}", tried.stop, n)
             # the most promising come first; where they do not end the search, more go together
             tried = range(tried.stop, min(n, tried.stop + max(monitor.threads, len(tried) * 2)))
-        paths.ascend(0, 0, 1, n, self.lattice, self.costs, self.counts, self.least)
+        paths.ascend(1, n, self.lattice, self.costs, self.counts, self.least)
         return int(self.least[0, 0]), promise
 
     def tree(self, path: Path, cost: int) -> Tree:

@@ -1,4 +1,4 @@
-r"""Kernels over numbered paths: the upper levels of the inside pass, and the outside pass.
+r"""Kernels over numbered paths: the inside pass above the last level, the outside pass, prefixes.
 
 Paths of length k are numbered ``base[k] + (rank << k) + signs`` (see `inside`). Inside, upwards:
 least(I) = min(leaf, min over f of least(I ∪ f) + least(I ∪ ¬f)). Outside, downwards: the budget
@@ -78,16 +78,17 @@ def leaf_cost(counts, weights, constant, group_label, majority):
 
 
 @kernel
-def ascend(level, start, stop, n, lattice, costs, counts, least):
-    """Fill ``least`` for the paths of one length above the last, ranks ``start`` to ``stop``."""
-    features = np.zeros(level + 1, np.int64)
-    seek(features, level, start, n, lattice)
-    for rank in range(start, stop):
-        for signs in range(1 << level):
-            node = lattice.base[level] + (rank << level) + signs
-            _least_above(features, level, signs, node, n, lattice, costs, counts, least)
-        if level:
-            next_path(features, level)
+def ascend(levels, n, lattice, costs, counts, least):
+    """Fill ``least`` for all paths shorter than ``levels``, those above the last or fewer."""
+    features = np.zeros(levels + 1, np.int64)
+    for level in range(levels - 1, -1, -1):
+        first_path(features, level)
+        for rank in range(lattice.binomial[n, level]):
+            for signs in range(1 << level):
+                node = lattice.base[level] + (rank << level) + signs
+                _least_above(features, level, signs, node, n, lattice, costs, counts, least)
+            if level:
+                next_path(features, level)
 
 
 @kernel
@@ -162,32 +163,51 @@ def seek(features, level, rank, n, lattice):
 
 
 @kernel
-def afford(level, n, paths, lattice, exists, least, budgets, live):
-    """Fill ``budgets[node, d]`` and ``live[node]`` for all paths of one length; count the live."""
+def afford(n, lattice, exists, least, budgets, live, found):
+    """Fill ``budgets[node, d]`` and ``live[node]`` below the root; count the live by length."""
     functionals = least.shape[0]
-    features = np.zeros(level + 1, np.int64)
-    first_path(features, level)
-    found = 0
-    for rank in range(paths):
-        for signs in range(1 << level):
-            node = lattice.base[level] + (rank << level) + signs
-            if not exists[node]:
-                continue
-            for at in range(level):
-                above = parent(features, level, signs, at, lattice)
-                sibling = lattice.base[level] + (rank << level) + (signs ^ (1 << at))
-                if not live[above] or not exists[sibling]:
+    features = np.zeros(lattice.levels + 1, np.int64)
+    for level in range(1, lattice.levels + 1):
+        first_path(features, level)
+        for rank in range(lattice.binomial[n, level]):
+            for signs in range(1 << level):
+                node = lattice.base[level] + (rank << level) + signs
+                if not exists[node]:
                     continue
-                if not _affordable(node, sibling, above, least, budgets):
-                    continue
-                for d in range(functionals):
-                    left = budgets[above, d] - np.int64(least[d, sibling])
-                    if not live[node] or left > budgets[node, d]:
-                        budgets[node, d] = left
-                live[node] = True
-            found += live[node]
-        next_path(features, level)
-    return found
+                for at in range(level):
+                    above = parent(features, level, signs, at, lattice)
+                    sibling = lattice.base[level] + (rank << level) + (signs ^ (1 << at))
+                    if not live[above] or not exists[sibling]:
+                        continue
+                    if not _affordable(node, sibling, above, least, budgets):
+                        continue
+                    for d in range(functionals):
+                        left = budgets[above, d] - np.int64(least[d, sibling])
+                        if not live[node] or left > budgets[node, d]:
+                            budgets[node, d] = left
+                    live[node] = True
+                found[level] += live[node]
+            next_path(features, level)
+
+
+@kernel
+def lead_to_live(n, lattice, live, behind):
+    """Count for every path the live ones of the last level that a canonical walk passes it for.
+
+    Such a walk adds features in ascending order, so a path is reached without its last literal.
+    """
+    features = np.zeros(lattice.levels + 1, np.int64)
+    for node in range(lattice.base[lattice.levels], len(live)):
+        behind[node] = live[node]
+    for level in range(lattice.levels, 0, -1):
+        first_path(features, level)
+        for rank in range(lattice.binomial[n, level]):
+            for signs in range(1 << level):
+                node = lattice.base[level] + (rank << level) + signs
+                if behind[node]:
+                    above = parent(features, level, signs, level - 1, lattice)
+                    behind[above] += behind[node]
+            next_path(features, level)
 
 
 @bare_kernel
