@@ -13,7 +13,10 @@ from adtc.algebra.formula import Arithmetic, Call, Name, Negate, Number, Term
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """``constant`` + Σ ``coefficients[name]`` · name, exactly."""
+    """``constant`` + Σ ``coefficients[name]`` · name, exactly.
+
+    Most numbers are 0 or 1, and to tell that takes much less time than to calculate with them.
+    """
 
     coefficients: Mapping[str, Fraction]
     constant: Fraction
@@ -23,18 +26,25 @@ class Affine:
         for name, c in other.coefficients.items():
             sums[name] = sums[name] + c if name in sums else c
         kept = {name: c for name, c in sums.items() if c}
-        return Affine(kept, self.constant + other.constant)
+        a, b = self.constant, other.constant
+        return Affine(kept, a + b if a and b else a or b)
 
     def __neg__(self) -> "Affine":
-        return Affine({name: -c for name, c in self.coefficients.items()}, -self.constant)
+        return self.scaled(_MINUS)
 
     def scaled(self, factor: Fraction) -> "Affine":
         """Multiply the whole form by a number."""
-        kept = {name: c * factor for name, c in self.coefficients.items() if factor}
-        return Affine(kept, self.constant * factor)
+        if factor == 1:
+            return self
+        kept = {
+            name: factor if c == 1 else c * factor
+            for name, c in self.coefficients.items()
+            if factor
+        }
+        return Affine(kept, self.constant and self.constant * factor)
 
 
-_NONE, _ONE = Fraction(), Fraction(1)
+_NONE, _ONE, _MINUS = Fraction(), Fraction(1), Fraction(-1)
 ZERO = Affine({}, _NONE)
 
 

@@ -163,9 +163,14 @@ def names(x: Term | Formula) -> frozenset[str]:
     >>> sorted(names(parse("size <= 4 and error <= 0.05·N")))
     ['N', 'error', 'size']
     """
-    if isinstance(x, Name):
-        return frozenset({x.name})
-    return frozenset[str]().union(*(names(child) for child in _children(x)))
+    found, left = set(), [x]
+    while left:
+        here = left.pop()
+        if isinstance(here, Name):
+            found.add(here.name)
+        else:
+            left.extend(_children(here))
+    return frozenset(found)
 
 
 @overload

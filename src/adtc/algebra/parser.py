@@ -207,7 +207,7 @@ class _Parser:
         mantissa, _, exponent = literal.lower().partition("e")
         digits = mantissa.replace(".", "").strip("0")
         if len(exponent) <= len("-999") and len(digits) <= _MAX_DIGITS:
-            number = Fraction(literal)
+            number = Fraction(int(literal) if literal.isdigit() else literal)
             if token.text.endswith("%"):
                 number /= 100
             if number == 0 or _LEAST <= number <= _MOST:

@@ -32,7 +32,8 @@ class Form:
 
     def over_groups(self, kept: Sequence[int]) -> "Form":
         """Return the form on some of the row groups."""
-        return replace(self, weights=tuple(tuple(row[g] for g in kept) for row in self.weights))
+        weights = tuple(tuple(row[g] for g in kept) for row in self.weights)
+        return Form(self.name, self.per_leaf, weights)
 
     def countable(self, totals: Sequence[int]) -> bool:
         """Tell whether every cost on these rows surely fits into a word, with room for sums."""
@@ -46,11 +47,11 @@ class Form:
 
     def range(self, totals: Sequence[int], leaves: int) -> tuple[int, int]:
         """Return the least and largest value over all labellings with 1 to ``leaves`` leaves."""
-        columns = list(zip(*self.weights, strict=True))
-        low = sum(n * min(column) for n, column in zip(totals, columns, strict=True))
-        high = sum(n * max(column) for n, column in zip(totals, columns, strict=True))
-        extra = (self.per_leaf, self.per_leaf * leaves)
-        return low + min(extra), high + max(extra)
+        low, high = sorted((self.per_leaf, self.per_leaf * leaves))
+        for n, column in zip(totals, zip(*self.weights, strict=True), strict=True):
+            low += n * min(column)
+            high += n * max(column)
+        return low, high
 
 
 @dataclass(frozen=True, slots=True)

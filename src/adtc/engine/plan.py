@@ -8,7 +8,7 @@ Counts that no tree can change are taken out first (the paper's model-independen
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -239,8 +239,8 @@ def make_plan(
         question=question,
         groups=tuple(tuple(keys[g] for g in members) for members in merged),
         totals=tuple(sum(totals[g] for g in members) for members in merged),
-        axes=tuple(replace(axis, form=axis.form.over_groups(heads)) for axis in axes),
-        budgets=tuple(replace(b, form=b.form.over_groups(heads)) for b in budgets),
+        axes=tuple(Axis(a.form.over_groups(heads), a.low, a.radix, a.stride) for a in axes),
+        budgets=tuple(Budget(b.form.over_groups(heads), b.limit, b.source) for b in budgets),
         residual=all_of(*(part for part, bounds in bounded if not _pushed_whole(bounds, totals))),
         reader=reader,
         basis=tuple(axis.form for axis in axes),
@@ -299,9 +299,15 @@ def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves:
         low, high = form.range(totals, leaves)
         return high - low
 
+    # a budget and the atom it comes from need the same form
+    distinct: dict[tuple[int, ...], Form] = {}
+    for form in needed:
+        distinct.setdefault(form.vector(), form)
     space, taken = Span(), Span()
-    spanning = [form for form in sorted(needed, key=width) if space.add(form.vector())]
+    spanning = [form for form in sorted(distinct.values(), key=width) if space.add(form.vector())]
     inside = [unit for unit in units if unit.vector() in space]
+    if not inside:
+        return spanning
     ordered = sorted([*spanning, *inside], key=width)
     return [form for form in ordered if taken.add(form.vector())]
 

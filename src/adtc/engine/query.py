@@ -6,7 +6,7 @@ filled in, axes known. Engines take a `Question` and check nothing again.
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, TypeVar
 
@@ -99,10 +99,10 @@ class Space:
             )
         return least
 
-    def _share(self) -> Fraction:
+    def _share(self) -> Fraction | int:
         """Read relminsup as it was written: 0.15 is 15/100."""
         if self.relminsup is None:
-            return Fraction()
+            return 0
         try:
             share = Fraction(str(self.relminsup))
         except ValueError:
@@ -241,7 +241,11 @@ def ask(
     aggregate = _aggregate(aggregation, semiring, vocabulary)
 
     def bound(
-        used: dict[str, Primitive], constraint: Formula, terms: tuple[tuple[str, Term], ...]
+        used: dict[str, Primitive],
+        constraint: Formula,
+        terms: tuple[tuple[str, Term], ...],
+        semiring: Semiring[Any],
+        aggregate: Callable[[int, LeafRows], Any],
     ) -> Question:
         largest = dict.fromkeys(used, math.inf)
         if space.max_size is not None:
@@ -265,15 +269,15 @@ def ask(
             return _not_here(call, within)
         used: dict[str, Primitive] = {}
         term = _expand(call.arguments[0], vocabulary, used, extreme, within)
-        alone = bound(used, Truth(True), ((str(call), term),))
-        counted = replace(alone, semiring=COUNT, aggregate=_aggregate(None, COUNT, vocabulary))
-        return best(counted, 1 if call.function == "least" else -1)
+        counting = _aggregate(None, COUNT, vocabulary)
+        alone = bound(used, Truth(True), ((str(call), term),), COUNT, counting)
+        return best(alone, 1 if call.function == "least" else -1)
 
     used: dict[str, Primitive] = {}
     formula = parse(where) if isinstance(where, str) else where or Truth(True)
     constraint = _expand(formula, vocabulary, used, extreme)
     terms = tuple((name, _expand(parse_term(name), vocabulary, used, extreme)) for name in metrics)
-    return bound(used, constraint, terms)
+    return bound(used, constraint, terms, semiring, aggregate)
 
 
 def _checked(own: Definitions) -> Definitions:

@@ -60,7 +60,7 @@ def _bytes_of_boxes(ground: "Ground", outside: Outside) -> float:
     values = math.prod(axis.radix for axis in ground.plan.axes)
     cells = [float(paths * values) for paths in outside.live_paths]
     question = ground.plan.question
-    features = int(ground.features.multiplicity.sum())
+    features = sum(map(len, ground.features.twins))
     bits = bits_of_all_trees(question.space.max_depth, features, question.schema.labels)
     return bytes_of(ground.plan, bits, cells)
 
