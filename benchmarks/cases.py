@@ -23,11 +23,10 @@ from adtc.algebra.affine import affine
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine import circuit, fast
+from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
-from adtc.engine.extremes import Extremes
 from adtc.engine.plan import make_plan
 from adtc.engine.query import Question, ask
-from adtc.engine.record import recording
 from adtc.engine.switches import Switches
 
 SECONDS, GIGABYTES = 120, 8  # no case may take more
@@ -152,10 +151,9 @@ def _asked(
     where: str | None,
 ) -> tuple[Question, circuit.Ground | None]:
     """Bind a question as `model_tensor` does, with the ground that its least values stand on."""
-    with recording(data, space, "auto", {}) as record:
-        extremes = Extremes(data, "auto", Switches(), monitor, record)
-        question = ask(data, space, semiring=COUNT, metrics=metrics, where=where, best=extremes)
-    return question, extremes.ground
+    with opened(data, space, {}, define=None, engine="auto", monitor=monitor) as run:
+        question = run.ask(where=where, metrics=metrics)
+    return question, run.extremes.ground
 
 
 def near_best_tensors(

@@ -14,13 +14,13 @@ from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt
-from adtc.engine.extremes import Extremes
+from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import narrowed
-from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
-from adtc.engine.record import RunRecord, recording
+from adtc.engine.query import Aggregation, Definitions, Question, Space
+from adtc.engine.record import RunRecord
 from adtc.engine.results import Count, Existence, ModelTensor, Optimum
-from adtc.engine.running import Engine, refuse_fast, run_fast, takes_fast
+from adtc.engine.running import Engine, refuse_fast, takes_fast
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
@@ -61,15 +61,16 @@ def count(
     >>> int(adtc.count(data, adtc.Space(max_depth=1), where="error <= 1"))
     3
     """
-    with recording(data, space, engine, {"ask": "count", "where": _text(where)}) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(data, space, semiring=COUNT, where=where, define=define, best=extremes)
+    asked = {"ask": "count", "where": _text(where)}
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        question = run.ask(where=where)
         if takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
-            answer = Count(result.total)
+            answer = Count(run.fast(question).total)
         else:
-            answer = Count(_total(question, good_cells(question, data, record)))
-    answer.record = record
+            answer = Count(_total(question, good_cells(question, data, run.record)))
+    answer.record = run.record
     return answer
 
 
@@ -84,18 +85,18 @@ def exists(
     monitor: Monitor | None = None,
 ) -> Existence:
     """Decide whether a tree satisfies a constraint, and show one if so."""
-    with recording(data, space, engine, {"ask": "exists", "where": _text(where)}) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(data, space, semiring=COUNT, where=where, define=define, best=extremes)
+    asked = {"ask": "exists", "where": _text(where)}
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        question = run.ask(where=where)
         if takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
+            result = run.fast(question)
             tree = result.tree(0) if len(result.keys) else None
         else:
-            question = ask(
-                data, space, semiring=witness(), where=where, define=define, best=extremes
-            )
-            tree = _total(question, good_cells(question, data, record)).tree
-    return Existence(tree, record)
+            question = run.ask(where=where, semiring=witness())
+            tree = _total(question, good_cells(question, data, run.record)).tree
+    return Existence(tree, run.record)
 
 
 def optimize(
@@ -129,18 +130,13 @@ def optimize(
         raise QueryError("give either minimize or maximize, not both.")
     objective = minimize or maximize or "error"
     sign = 1 if maximize is None else -1
-    asked = {"ask": "optimize", "minimize" if sign > 0 else "maximize": objective}
-    with recording(data, space, engine, asked | {"where": _text(where)}) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=COUNT,
-            metrics=[objective],
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    better = "minimize" if sign > 0 else "maximize"
+    asked = {"ask": "optimize", better: objective, "where": _text(where)}
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        record = run.record
+        question = run.ask(where=where, metrics=[objective])
         if takes_fast(engine, question):
             from adtc.engine.best import best_tree  # loads Numba
 
@@ -148,15 +144,7 @@ def optimize(
                 question, data, sign, switches=switches, monitor=monitor, record=record
             )
         else:
-            question = ask(
-                data,
-                space,
-                semiring=witness(),
-                metrics=[objective],
-                where=where,
-                define=define,
-                best=extremes,
-            )
+            question = run.ask(where=where, metrics=[objective], semiring=witness())
             best = _best_cell(question, good_cells(question, data, record), sign)
     if best is None:
         return Optimum(None, None, {}, True, record)
@@ -194,45 +182,28 @@ def evaluate(
     0
     """
     R = get_semiring(semiring) if isinstance(semiring, str) else semiring
-    with recording(data, space, engine, {"ask": "evaluate", "where": _text(where)}) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=R,
-            aggregation=aggregation,
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    asked = {"ask": "evaluate", "where": _text(where)}
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        question = run.ask(where=where, semiring=R, aggregation=aggregation)
         if engine != "spec" and R.adds_up and not callable(aggregation):
             texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
-            counted = ask(
-                data,
-                space,
-                semiring=COUNT,
-                metrics=texts,
-                where=where,
-                define=define,
-                best=extremes,
-            )
+            counted = run.ask(where=where, metrics=texts)
             if takes_fast(engine, counted):
-                cells = run_fast(
-                    counted, data, switches, monitor, record, known=extremes.ground
-                ).tensor()
-                return _sum_of_cells(R, cells, bool(texts))
+                return _sum_of_cells(R, run.fast(counted).tensor(), bool(texts))
         if engine != "spec" and R.compiled and not callable(aggregation):
             from adtc.engine import scalar
 
             tight = narrowed(question)
             if scalar.summable(tight, R) and takes_fast(engine, tight):
                 texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
-                record.engine = "fast"
+                run.record.engine = "fast"
                 return scalar.sum_over_trees(
                     tight, data, texts, define, switches=switches, monitor=monitor or Monitor()
                 )
         refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
-        return _total(question, good_cells(question, data, record))
+        return _total(question, good_cells(question, data, run.record))
 
 
 def model_tensor(
@@ -264,28 +235,20 @@ def model_tensor(
     >>> sorted(adtc.model_tensor(data, adtc.Space(max_depth=1), ["size", "error"]).items())
     [((1, 1), 1), ((1, 2), 1), ((2, 0), 1), ((2, 1), 1), ((2, 2), 1), ((2, 3), 1)]
     """
-    with recording(data, space, engine, {"ask": "tensor", "where": _text(where)}) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=semiring,
-            aggregation=aggregation,
-            metrics=metrics,
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    asked = {"ask": "tensor", "where": _text(where)}
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        question = run.ask(where=where, metrics=metrics, semiring=semiring, aggregation=aggregation)
         tensor = ModelTensor()
         if semiring is COUNT and aggregation is None and takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
-            tensor.update(result.tensor())
+            tensor.update(run.fast(question).tensor())
         else:
             refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
-            for index, cell in good_cells(question, data, record).items():
+            for index, cell in good_cells(question, data, run.record).items():
                 scores = _scores(question, index)
                 tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
-    tensor.record = record
+    tensor.record = run.record
     return tensor
 
 

@@ -14,20 +14,19 @@ import numpy as np
 
 from adtc.algebra.formula import Formula, Truth, parse
 from adtc.algebra.metrics import DEPTH
-from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine import answers, layout
+from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
 from adtc.engine.estimate import bits_of_all_trees, bytes_of
-from adtc.engine.extremes import Extremes
 from adtc.engine.lattice import distinct_features
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.plan import Plan, make_plan
 from adtc.engine.pushing import parts_of
-from adtc.engine.query import Definitions, Question, Space, ask
-from adtc.engine.record import RunRecord, recording
-from adtc.engine.running import Engine, run_fast, takes_fast
+from adtc.engine.query import Definitions, Question, Space
+from adtc.engine.record import RunRecord
+from adtc.engine.running import Engine, takes_fast
 from adtc.engine.switches import Switches
 from adtc.engine.wording import (
     AxisRange,
@@ -205,17 +204,9 @@ def explain(
     >>> plan.pushed[0].atom, plan.pushed[0].bounds
     ('acc >= 0.72', ('error <= 280',))
     """
-    with recording(data, space, engine, {"ask": "explain"}) as record:
-        extremes = Extremes(data, engine, Switches(), monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=COUNT,
-            metrics=metrics,
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    asked = {"ask": "explain"}
+    with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
+        question = run.ask(where=where, metrics=metrics)
     told = parse(where) if isinstance(where, str) else where or Truth(True)
     fast, constraint = takes_fast(engine, question), question.constraint
     if fast:
@@ -332,23 +323,13 @@ def analyze(
         "metrics": list(metrics) or None,
         "where": None if where is None else str(where),
     }
-    with recording(data, space, engine, asked) as record:
-        extremes = Extremes(data, engine, Switches(), monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=COUNT,
-            metrics=metrics,
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
+        question = run.ask(where=where, metrics=metrics)
         if explanation.engine == "fast":
-            result = run_fast(question, data, Switches(), monitor, record, known=extremes.ground)
-            record.details["tensors"] = _tensors(result.circuit)
+            run.record.details["tensors"] = _tensors(run.fast(question).circuit)
         else:
-            answers.good_cells(question, data, record)
-    return explanation, record
+            answers.good_cells(question, data, run.record)
+    return explanation, run.record
 
 
 def _reason(engine: str, question: Question) -> str:

@@ -23,15 +23,12 @@ from adtc.algebra.formula import (
     holds,
     parse,
 )
-from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.answers import optimize
-from adtc.engine.extremes import Extremes
+from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
-from adtc.engine.query import Definitions, Space, ask
-from adtc.engine.record import recording
+from adtc.engine.query import Definitions, Space
 from adtc.engine.running import Engine
-from adtc.engine.switches import Switches
 
 Value = Fraction | int
 _OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
@@ -166,16 +163,15 @@ class _Seeker:
     def _constant(self, term: Term) -> Fraction | None:
         """Return the value of a term that is the same for every tree, such as ``least(error)``."""
         asked = {"ask": "nearest", "metrics": [str(term)]}
-        with recording(self.data, self.space, self.engine, asked) as record:
-            extremes = Extremes(self.data, self.engine, Switches(), self.monitor, record)
-            question = ask(
-                self.data,
-                self.space,
-                semiring=COUNT,
-                metrics=asked["metrics"],
-                define=self.define,
-                best=extremes,
-            )
+        with opened(
+            self.data,
+            self.space,
+            asked,
+            define=self.define,
+            engine=self.engine,
+            monitor=self.monitor,
+        ) as run:
+            question = run.ask(metrics=[str(term)])
         return constant(question.metrics[0][1])
 
     def _values(self, term: Term, op: str, asked: Fraction, where: Formula) -> tuple[Value, ...]:

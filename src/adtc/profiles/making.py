@@ -6,15 +6,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
-from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.answers import good_cells
-from adtc.engine.extremes import Extremes
+from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
-from adtc.engine.query import Definitions, Space, ask
-from adtc.engine.record import recording
-from adtc.engine.running import Engine, run_fast, takes_fast
+from adtc.engine.query import Definitions, Space
+from adtc.engine.running import Engine, takes_fast
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
 from adtc.errors import QueryError
@@ -65,19 +63,13 @@ def profile(
         "metrics": list(metrics),
         "where": None if where is None else str(where),
     }
-    with recording(data, space, engine, asked) as record:
-        extremes = Extremes(data, engine, switches, monitor, record)
-        question = ask(
-            data,
-            space,
-            semiring=COUNT,
-            metrics=tuple(metrics),
-            where=where,
-            define=define,
-            best=extremes,
-        )
+    with opened(
+        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
+    ) as run:
+        record = run.record
+        question = run.ask(where=where, metrics=tuple(metrics))
         if takes_fast(engine, question):
-            result = run_fast(question, data, switches, monitor, record, known=extremes.ground)
+            result = run.fast(question)
             order = _ascending(result.keys)
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
