@@ -110,6 +110,23 @@ def test_axes_that_do_not_fit_one_number_are_refused_with_advice():
     assert len(plan_of(cells[:2], data=data).axes) == 2
 
 
+@pytest.mark.parametrize("weight", ["1e15", "1e16", "1e18"])
+def test_values_far_from_zero_get_keys_that_fit(weight: str) -> None:
+    """A single leaf has few values of this sum, but none of them is small."""
+    rng = np.random.default_rng(3)
+    data = adtc.Data.from_arrays(
+        rng.integers(0, 2, (40, 4)), rng.integers(0, 2, 40), z=np.arange(40) % 3 // 2
+    )
+    asked = {"minimize": "dp", "where": f"error + {weight} * size <= 5 * {weight}"}
+    found, told = (
+        adtc.optimize(data, adtc.Space(max_depth=2), engine=engine, **asked).value
+        for engine in ("fast", "spec")
+    )
+    assert found == told
+    plan = plan_of(["dp", f"error + {weight} * size"], data=data, max_depth=0)
+    assert sum(axis.stride * (abs(axis.low) + axis.radix) for axis in plan.axes) < 2**63
+
+
 # --- row groups -------------------------------------------------------------------------------
 
 

@@ -319,15 +319,15 @@ def _packed(basis: list[Form], units: list[Form], totals: Sequence[int], leaves:
     weights. Then the plain counts it is made of, though more of them, take fewer digits.
     """
     axes = _digits(basis, totals, leaves)
-    if _volume(axes) > _KEY_LIMIT:
+    if _largest_key(axes) > _KEY_LIMIT:
         vectors = [form.vector() for form in basis]
         touched = [unit for unit in units if any(_overlap(unit, vector) for vector in vectors)]
-        axes = min(axes, _digits(touched, totals, leaves), key=_volume)
-    if _volume(axes) > _KEY_LIMIT:
+        axes = min(axes, _digits(touched, totals, leaves), key=_largest_key)
+    if _largest_key(axes) > _KEY_LIMIT:
         names = ", ".join(axis.form.name for axis in axes)
         raise TooLargeError(
             f"the question needs {len(axes)} axes ({names}) that together have "
-            f"{_volume(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be told "
+            f"{_largest_key(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be told "
             f"apart: ask for fewer metrics at once."
         )
     return axes
@@ -343,8 +343,11 @@ def _digits(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]
     return axes
 
 
-def _volume(axes: list[Axis]) -> int:
-    return math.prod(axis.radix for axis in axes)
+def _largest_key(axes: list[Axis]) -> int:
+    """Bound all keys: where values lie far from zero, they are larger than there are cells."""
+    farthest = (max(abs(axis.low), abs(axis.low + axis.radix - 1)) for axis in axes)
+    reach = sum(axis.stride * value for axis, value in zip(axes, farthest, strict=True))
+    return max(reach, math.prod(axis.radix for axis in axes))
 
 
 def _overlap(unit: Form, vector: Sequence[int]) -> bool:
