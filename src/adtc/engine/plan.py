@@ -327,8 +327,8 @@ def _packed(basis: list[Form], units: list[Form], totals: Sequence[int], leaves:
         names = ", ".join(axis.form.name for axis in axes)
         raise TooLargeError(
             f"the question needs {len(axes)} axes ({names}) that together have "
-            f"{_largest_key(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be told "
-            f"apart: ask for fewer metrics at once."
+            f"{_largest_key(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be "
+            f"told apart: ask for fewer metrics at once."
         )
     return axes
 
