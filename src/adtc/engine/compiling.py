@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 STAGE = "compiling kernels, once"
 DEPTHS = range(2, 6)  # lesser depths call the same kernels as the first, greater as the last
 _COMMAND = (sys.executable, "-P", "-m", "adtc.engine.compiling")
-_MOST = 2  # processes: the largest kernel takes half the time of all
+_MOST = 4  # processes: with more, the largest kernel and its parts would take longest
 _WATCH = 0.05  # seconds between looks at the monitor
 
 
