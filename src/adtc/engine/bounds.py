@@ -15,6 +15,7 @@ import numpy.typing as npt
 from adtc.engine.executors import run_jobs
 from adtc.engine.forms import SMALL, Form
 from adtc.engine.kernels import inclusion, inside, paths, roots
+from adtc.engine.kernels.channels import Prefix
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.switches import Switches
@@ -128,7 +129,7 @@ class Walker:
     costs: inside.Costs
     switches: Switches
     monitor: Monitor
-    _roots: list[inclusion.Prefix] = field(default_factory=list)
+    _roots: list[Prefix] = field(default_factory=list)
 
     def visit(self, features: range, counts: Array, least: Array) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
@@ -187,7 +188,7 @@ class Walker:
         saved = (weights[:, 0] - weights[:, 1]) * np.where(self.costs.group_label == 1, 1, -1)
         return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
 
-    def _root(self, pext: bool) -> inclusion.Prefix:
+    def _root(self, pext: bool) -> Prefix:
         """Count the pairs among the rows of every feature, once."""
         if not self._roots:
             n = len(self.table.words)

@@ -3,159 +3,22 @@
 Below a prefix P every feature is turned so that 1 is its smaller side. Pairs are then counted only
 in P ∧ f and P ∧ f ∧ h, the smallest sets of rows; with M for pair counts, the other signs are
 M(f ¬h) = M(f) − M(f h), M(¬f h) = M(h) − M(f h), M(¬f ¬h) = M(P) − M(f) − M(h) + M(f h).
-All of this is linear, so matrices hold *channels*: rows, and for every functional the cost of label
-1 (label 0 costs nothing). For two labels, each leaf taking the cheaper, and where there is room for
-one matrix per feature; for all else there is `inside.walk`. Without functionals rows are only
-counted, whatever the labels.
+All of this is linear, so matrices hold what `channels` makes of counts. For two labels, each leaf
+taking the cheaper, and where there is room for one matrix per feature; for all else there is
+`inside.walk`. Without functionals rows are only counted, whatever the labels.
 
 Legend: as in `inside`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
 order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these four nodes.
 """
 
-from typing import Any, NamedTuple
-
 import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, plan_extract
+from adtc.engine.kernels.channels import FEW, blend, blend_all, make_prefix, make_room, mixing
 from adtc.engine.kernels.closed import LANES, least_mixed
 from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
 from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import bare_kernel, kernel
-
-FEW = 4  # words per plane up to which pairs are counted side by side
-
-
-class Prefix(NamedTuple):
-    """What is known of a prefix P, features turned; read by all who go on below it."""
-
-    words: Any  # [feature, word]
-    flipped: Any  # [feature]: the feature was turned
-    counts: Any  # [group, i, j] for i <= j
-    M1: Any  # [channel, i, j]
-    M2: Any  # [feature, channel, i, j]; also below the diagonal, and 0 beyond the features
-
-
-class Room(NamedTuple):
-    """Where one job works on P ∧ f and P ∧ f ∧ h."""
-
-    words2: Any  # [feature, word]
-    offsets2: Any
-    rows2: Any
-    words3: Any  # features of A only
-    offsets3: Any
-    rows3: Any
-    columns: Any  # [word, feature]
-    counts: Any  # [group, i, j]
-    blended: Any  # [i, j]: one channel of f h
-    A: Any
-    four: Any  # [sign, channel, i, j]; j <= i and beyond A say "no such pair"
-    ones: Any  # [sign, channel, i]: the diagonals
-    totals: Any  # [sign, group]
-    whole: Any  # [sign, channel]
-    kept: Any
-    moves: Any
-    best1: Any
-    best0: Any
-    tiny: Any  # no leaf is too small, and none is worth having for its own sake
-    diagonals: Any  # [sign, j]: here and below, room for `least_of_four`
-    rows: Any  # [sign, j]
-    bests1: Any  # [sign, j]
-    bests0: Any  # [sign, j]
-    least: Any  # [sign]
-    weights: Any  # [word]
-
-
-@kernel
-def make_prefix(table, mix):
-    """Allocate a prefix; without functionals no pairs below it are needed."""
-    n, width = table.words.shape
-    singles = n if mix.shape[0] > 1 else 0
-    return Prefix(
-        np.empty((n, width), np.uint64),
-        np.zeros(n, np.bool_),
-        np.zeros(table.pairs.shape, table.pairs.dtype),
-        np.zeros((mix.shape[0], n, n + LANES), mix.dtype),
-        np.zeros((singles, mix.shape[0], n, n + LANES), mix.dtype),
-    )
-
-
-@kernel
-def make_room(table, mix, costs):
-    """Allocate what one job needs."""
-    infinity = costs.infinity
-    n, width = table.words.shape
-    groups, planes, channels = len(table.totals), len(table.plane_group), mix.shape[0]
-    four = np.zeros((4, channels, n, n + LANES), mix.dtype)
-    for s in range(4):
-        for i in range(n):
-            for j in range(n + LANES):
-                four[s, 0, i, j] = -infinity
-    return Room(
-        np.empty((n, width), np.uint64),
-        np.zeros(planes + 1, np.int64),
-        np.zeros(planes, np.int64),
-        np.empty((n, width), np.uint64),
-        np.zeros(planes + 1, np.int64),
-        np.zeros(planes, np.int64),
-        np.empty((FEW * planes, n), np.uint64),
-        np.zeros((groups, n, n + LANES), table.pairs.dtype),
-        np.zeros((n, n + LANES), mix.dtype),
-        np.zeros(n, np.int64),
-        four,
-        np.zeros((4, channels, n + LANES), mix.dtype),
-        np.zeros((4, groups), table.pairs.dtype),
-        np.zeros((4, channels), mix.dtype),
-        np.empty(width, np.uint64),
-        np.empty((width, 6), np.uint64),
-        np.zeros(n + LANES, mix.dtype),
-        np.zeros(n + LANES, mix.dtype),
-        costs.minsup <= 1 and len(costs.constants) > 0 and costs.constants.min() >= 0,
-        np.zeros((4, n + LANES), mix.dtype),
-        np.zeros((4, n + LANES), mix.dtype),
-        np.zeros((4, n + LANES), mix.dtype),
-        np.zeros((4, n + LANES), mix.dtype),
-        np.zeros(4, mix.dtype),
-        np.zeros(FEW * planes, mix.dtype),
-    )
-
-
-@kernel
-def mixing(costs):
-    """Say how groups make channels: all rows alike, and each functional's costs of label 1."""
-    functionals, _, groups = costs.weights.shape
-    mix = np.ones((functionals + 1, groups), costs.weights.dtype)
-    for d in range(functionals):
-        for g in range(groups):
-            mix[d + 1, g] = costs.weights[d, 1, g]
-    return mix
-
-
-@bare_kernel
-def blend(counts, size, mix, out):
-    """Turn counts by group into channels, above the diagonal and on it."""
-    for ch in range(mix.shape[0]):
-        for i in range(size):
-            for g in range(mix.shape[1]):
-                _blend_row(counts[g, i], i, size, mix[ch, g], g == 0, out[ch, i])
-
-
-@bare_kernel
-def blend_all(counts, size, weights, out):
-    """Turn counts by group into one channel in one go, what lies between the pairs included."""
-    count = size * out.shape[1]
-    for g in range(len(weights)):
-        _blend_row(counts[g].reshape(-1), 0, count, weights[g], g == 0, out.reshape(-1)[:count])
-
-
-@bare_kernel
-def _blend_row(source, start, stop, weight, first, out):
-    kind = out.dtype.type
-    if first:
-        for j in range(start, stop):
-            out[j] = kind(weight * source[j])
-    else:
-        for j in range(start, stop):
-            out[j] += kind(weight * source[j])
 
 
 @bare_kernel

@@ -6,11 +6,9 @@ some features at a time, so that threads can share the work.
 
 import numpy as np
 
+from adtc.engine.kernels.channels import make_prefix, make_room, mixing
 from adtc.engine.kernels.inclusion import (
     count_single,
-    make_prefix,
-    make_room,
-    mixing,
     no_pairs_beyond,
     note_singles,
     pack_single,
