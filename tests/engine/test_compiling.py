@@ -151,6 +151,17 @@ def test_one_core_compiles_what_is_called(crew, monkeypatch):
     assert log_of(crew) == []
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_only_one_core_asks_few_rows_itself(crew, monkeypatch, cores):
+    asked: list[str] = []
+    monkeypatch.setattr(compiling, "_cores", lambda: cores)
+    monkeypatch.setattr(compiling, "come_near_on_few_rows", lambda: asked.append("here"))
+    if cores == 2:
+        compiling._done("come-near").touch()
+    compiling.compile_to_come_near(Monitor())
+    assert asked == (["here"] if cores == 1 else [])
+
+
 @pytest.mark.parametrize("crew", ["dies"], indirect=True)
 def test_processes_that_die_hold_nothing_up(crew):
     compiling.compile_to_count(3, Monitor())

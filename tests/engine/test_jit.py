@@ -198,3 +198,18 @@ def test_a_kernel_is_compiled_again_when_any_kernel_has_changed(monkeypatch):
     third = jit.kernel(_cube)
     assert third(2) == 8
     assert not third.stats.cache_hits
+
+
+def test_what_another_process_put_in_its_place_is_not_taken(monkeypatch):
+    digest = sha256(os.urandom(16)).hexdigest()
+    monkeypatch.setattr(jit, "digest_of_kernels", lambda: digest)
+    kept = jit.kernel(_cube)
+    assert (kept(2), kept(0.5)) == (8, 0.125)
+    file = kept._cache._cache_file
+    places = file._load_index()
+    assert len(places) == 2
+    file._save_index(dict(zip(places, reversed(places.values()), strict=True)))
+    confused = jit.kernel(_cube)
+    assert isinstance(confused(2), int)  # not the code for floats
+    assert not confused.stats.cache_hits
+    assert confused(0.5) == 0.125

@@ -46,15 +46,20 @@ def compile_to_count(max_depth: int, monitor: Monitor) -> None:
 
 def compile_to_come_near(monitor: Monitor) -> None:
     """Compile the kernels that tell how near trees come to a condition, also on one core."""
-    _compile_ahead("come-near", monitor)
-    come_near_on_few_rows()
+    if not _compile_ahead("come-near", monitor):
+        come_near_on_few_rows()
 
 
-def _compile_ahead(asked: str, monitor: Monitor) -> None:
-    """Compile the kernels that a question of `_QUESTIONS` calls, unless that has been done."""
+def _compile_ahead(asked: str, monitor: Monitor) -> bool:
+    """Compile the kernels that a question of `_QUESTIONS` calls, unless that has been done.
+
+    Returns whether they are there: False where they can only be compiled when they are called.
+    """
     done = _done(asked)
-    if done is None or done.exists() or (processes := min(_MOST, _cores())) == 1:
-        return
+    if done is not None and done.exists():
+        return True
+    if done is None or (processes := min(_MOST, _cores())) == 1:
+        return False
     crew = _Crew(asked)
     with ThreadPoolExecutor(processes + 1) as threads:
         jobs = [threads.submit(crew.note)]
@@ -68,6 +73,7 @@ def _compile_ahead(asked: str, monitor: Monitor) -> None:
             crew.stop()
     with suppress(OSError):
         done.touch()
+    return True
 
 
 class _Order:

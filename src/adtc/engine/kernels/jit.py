@@ -115,7 +115,22 @@ class _KernelCache(FunctionCache):
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
         stamp = self._impl.locator.get_source_stamp(), digest_of_kernels()
-        self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+        self._cache_file = _CacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+
+class _CacheFile(IndexDataCacheFile):
+    """Data that say what they are.
+
+    Two processes that keep a kernel for different types at once may choose the same place, and one
+    finds what the other has put there.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        super().save(key, (self._source_stamp, key, data))
+
+    def load(self, key: Any) -> Any:
+        stamp, of, data = super().load(key) or (None, None, None)
+        return data if (stamp, of) == (self._source_stamp, key) else None
 
 
 class _PartCacheImpl(CompileResultCacheImpl):
