@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import bounds, fast
-from adtc.engine.circuit import Circuit
+from adtc.engine.circuit import Circuit, prepare
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import make_plan
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
 
@@ -72,6 +74,11 @@ class Case:
 
     def _least(self, path: Literals, form) -> float:
         best = min(self.leaf_costs(self.rows(path), form), default=math.inf)
+        return min(best, self.least_split(path, form))
+
+    def least_split(self, path: Literals, form) -> float:
+        """Search all trees below a path that are no single leaf."""
+        best = math.inf
         if len(path) == self.space.max_depth:
             return best
         used = {f for f, _ in path}
@@ -146,6 +153,22 @@ def test_counts_and_least_costs_of_every_path(case):
             least = case.least(path, budget.form)
             found = int(ground.inside.least[d, node])
             assert found == least if enough else found >= ground.inside.infinity
+
+
+@given(cases())
+@settings(max_examples=25)
+def test_what_splits_cost_at_least_on_every_path_of_the_last_level(case):
+    plan, lattice = case.circuit.ground.plan, case.circuit.ground.lattice
+    ground = prepare(make_plan(plan.question), case.data, Switches(), Monitor())
+    assert ground.splits.shape[1] == len(ground.inside.exists) - int(lattice.base[-1])
+    for path, node in case.paths():
+        at = node - int(lattice.base[-1])
+        for d, budget in enumerate(ground.plan.budgets):
+            if len(path) == lattice.levels and ground.inside.exists[node]:
+                found, least = int(ground.splits[d, at]), case.least_split(path, budget.form)
+                # small leaves are not told from empty ones, which are no cheaper than none
+                exact = plan.question.minsup > 1 and any(map(any, budget.form.weights))
+                assert found == min(least, ground.inside.infinity) if exact else found <= least
 
 
 @given(cases())

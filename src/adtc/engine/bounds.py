@@ -69,14 +69,18 @@ def inside_pass(
     majority: bool,
     switches: Switches,
     monitor: Monitor,
-) -> Inside:
-    """Compute the least value of every form on every path."""
+) -> tuple[Inside, Array]:
+    """Compute the least value of every form on every path.
+
+    Returns also, as ``[form, path of the last level]``, how little trees there cost at least that
+    are no single leaf.
+    """
     n = table.words.shape[0]
     sizes = path_counts(lattice, n)
     kind = cost_type(forms, table)
     monitor.reserve(
         "the table of subproblems",
-        sum(sizes) * (len(table.totals) * table.pairs.itemsize + len(forms) * 12 + 1),
+        sum(sizes) * (len(table.totals) * table.pairs.itemsize + len(forms) * 20 + 1),
     )
     counts = np.zeros((sum(sizes), len(table.totals)), table.pairs.dtype)
     # A form that only counts leaves needs no search: a single leaf is the least.
@@ -89,14 +93,16 @@ def inside_pass(
         majority=majority,
         kind=kind,
     )
-    found = np.full((len(searched), sum(sizes)), costs.infinity, kind)
+    found = np.full((2 * len(searched), sum(sizes)), costs.infinity, kind)
     Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
     paths.ascend(lattice.levels, n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
     single = np.array([form.per_leaf for form in forms], kind)
     least = np.where(exists, single[:, None], costs.infinity)
-    least[searched] = found
-    return Inside(counts, least, int(costs.infinity), exists)
+    least[searched] = found[: len(searched)]
+    splits = np.repeat(2 * single[:, None], sizes[-1], axis=1)  # they have two leaves
+    splits[searched] = found[len(searched) :, int(lattice.base[-1]) :]
+    return Inside(counts, least, int(costs.infinity), exists), splits
 
 
 def path_costs(

@@ -84,7 +84,14 @@ class Circuit:
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """What a circuit stands on, whatever its budgets: features, lattice, least costs."""
+    """What a circuit stands on, whatever its budgets: features, lattice, least costs.
+
+    Parameters
+    ----------
+    splits
+        ``[budget, path of the last level]``: what trees there cost at least that are no single
+        leaf; None if that is not known, or has served.
+    """
 
     plan: Plan
     features: lattices.Features
@@ -92,6 +99,7 @@ class Ground:
     lattice: inside_kernels.Lattice
     leaves: Leaves
     inside: Inside
+    splits: Array | None = None
 
     def serves(self, plan: Plan) -> bool:
         """Tell whether another plan, for the same data and space, stands on the same ground."""
@@ -136,7 +144,7 @@ def prepare(
     plan = with_small_numbers(plan) if switches.round else plan
     plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
     leaves = _leaves(plan, switches)
-    bounds = inside_pass(
+    bounds, splits = inside_pass(
         table,
         lattice,
         tuple(budget.form for budget in plan.budgets),
@@ -146,7 +154,7 @@ def prepare(
         switches=switches,
         monitor=monitor,
     )
-    return Ground(plan, features, table, lattice, leaves, bounds)
+    return Ground(plan, features, table, lattice, leaves, bounds, splits)
 
 
 def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Monitor) -> Circuit:
@@ -162,11 +170,21 @@ def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Mon
         ground.leaves,
         ground.inside,
         outside,
+        _worth_a_split(ground, outside),
         switches,
         monitor,
     )
     levels, scanned = builder.levels()
-    return Circuit(ground, outside, levels, scanned)
+    return Circuit(replace(ground, splits=None), outside, levels, scanned)
+
+
+def _worth_a_split(ground: Ground, outside: Outside) -> Array:
+    """Tell which live paths of the last level may have trees within budget beside single leaves."""
+    last = int(ground.lattice.base[-1])
+    live: Array = outside.live[last:]
+    if ground.splits is None:
+        return live
+    return np.logical_and(live, (ground.splits <= outside.budgets[last:].T).all(axis=0))
 
 
 def _leaves(plan: Plan, switches: Switches) -> Leaves:
@@ -205,6 +223,7 @@ class _Builder:
     leaves: Leaves
     bounds: Inside
     outside: Outside
+    splitting: Array  # which paths of the last level hold more than a leaf
     switches: Switches
     monitor: Monitor
     held: list[int] = field(default_factory=list)  # bytes of each level's tensors so far
@@ -240,34 +259,46 @@ class _Builder:
         return tuple(levels), scanned
 
     def _last(self, size: int) -> tuple[Level, int]:
-        """Make the tensors of the last level, from pair counts."""
+        """Make the tensors of the last level: those of single leaves, others from pair counts."""
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         limbs = self._limbs(math.inf, self.lattice.levels)
-        behind = np.zeros(len(self.outside.live), np.int64)
-        path_kernels.lead_to_live(self.n, self.lattice, self.outside.live, behind)
+        last = int(self.lattice.base[-1])
+        splitting = np.zeros_like(self.outside.live)
+        splitting[last:] = self.splitting
+        behind = np.zeros(len(splitting), np.int64)
+        path_kernels.lead_to_live(self.n, self.lattice, splitting, behind)
         wanted = behind > 0
-        owner = np.zeros(size, np.int64)
+        owner = np.full(size, self.n)  # of single leaves
 
         def job(some: range) -> tuple[Cells, int, int]:
             made: tuple[Cells, int, int] = kernels.fill_last(
                 some.start, some.stop, self.table, self.lattice, self.leaves, self.multiplicity,
-                self.switches.pext, wanted, self.outside.live, self.outside.budgets,
+                self.switches.pext, wanted, splitting, self.outside.budgets,
                 self._most_cells(limbs, self.lattice.levels), limbs, starts, stops, owner,
             )  # fmt: skip
             self._check(made[0], made[2])
             return made
 
-        firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
-        threads = self.monitor.threads
-        share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
-        jobs = _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
-        parts = run_jobs(job, jobs, "tensors of the last level", self.monitor)
-        offsets = np.zeros(self.n + 1, np.int64)
-        fills = [fill for _, fill, _ in parts]
-        for some, offset in zip(jobs[1:], accumulate(fills[:-1]), strict=True):
-            offsets[some.start] = offset
-        starts += offsets[owner]
-        stops += offsets[owner]
+        parts: list[tuple[Cells, int, int]] = []
+        single = np.flatnonzero(self.outside.live[last:] & ~self.splitting)
+        if len(single):
+            made = kernels.fill_single(
+                single, last, self.leaves, self.bounds.counts, self.outside.budgets, limbs, starts,
+                stops,
+            )  # fmt: skip
+            self._check(made[0], 0)
+            parts.append(made)
+        if self.splitting.any():
+            firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
+            threads = self.monitor.threads
+            share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
+            jobs = _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
+            parts += run_jobs(job, jobs, "tensors of the last level", self.monitor)
+            ends = [0, *accumulate(fill for _, fill, _ in parts)]
+            offsets = np.zeros(self.n + 1, np.int64)
+            offsets[[some.start for some in jobs]] = ends[-1 - len(jobs) : -1]
+            starts += offsets[owner]
+            stops += offsets[owner]
         cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
         return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
 

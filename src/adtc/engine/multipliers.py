@@ -39,7 +39,7 @@ def with_multipliers(
         return plan
     flat = [(1, first), *(pair for pairs in tried for pair in pairs)]
     depth = min(_SHALLOW, plan.question.space.max_depth)
-    shallow = inside_pass(
+    shallow, _ = inside_pass(
         table,
         numbered_paths(len(table.words), depth),
         tuple(budget.form for _, budget in flat),

@@ -278,7 +278,15 @@ class UpperPlace(Place):
 class LastPlace(Place):
     """A path of the last level: the trees below it have depth at most 2."""
 
-    __slots__ = ("_children", "_left", "_pairs", "_slots", "_totals")
+    __slots__ = (
+        "_children",
+        "_features",
+        "_left",
+        "_pairs",
+        "_slots",
+        "_splitting",
+        "_totals",
+    )
 
     def _open(self) -> Lists:
         ground = self.map.circuit.ground
@@ -288,10 +296,11 @@ class LastPlace(Place):
         if ground.lattice.rest == 0:
             return _nothing(len(self.leaf), len(self.budgets))
         features = self._count_pairs()
-        self._slots, keys, values, costs, start, stop, leaf, self._left = kernels.close(
+        splitting, self._slots, keys, values, costs, start, stop, leaf, self._left = kernels.close(
             self._pairs, self._totals, features, np.int64(ground.lattice.rest), ground.table,
             ground.leaves, self.map.twins, self.budgets,
         )  # fmt: skip
+        self._splitting, self._features = splitting, features
         part = np.repeat(np.arange(start.size), (stop - start).reshape(-1))
         order = np.lexsort((keys, part))
         self.map.held += self._pairs.nbytes + 4 * keys.nbytes + costs.nbytes
@@ -331,10 +340,10 @@ class LastPlace(Place):
         """List the leaves below each other feature on one side of a feature."""
         slot, ground = self._slots[at], self.map.circuit.ground
         chosen, leaf, keys, values, costs, filled = kernels.leaf_pairs(
-            self._pairs, self._totals, self._slots, slot, np.int64(1 - side), ground.leaves
+            self._pairs, self._totals, self._splitting, slot, np.int64(1 - side), ground.leaves
         )
         start = np.arange(filled.size).reshape(filled.shape) * keys.shape[2]
-        features = [self.lists.features[a] for a in chosen.tolist()]
+        features = self._features[self._splitting[chosen]].tolist()
         self.map.held += 3 * keys.nbytes + costs.nbytes
         return Lists(
             features, start, start + filled, leaf, keys.reshape(-1), np.arange(keys.size),

@@ -213,10 +213,10 @@ class _Attempt:
         groups, kind = len(self.table.totals), self.costs.weights.dtype
         search.monitor.reserve(
             "the table of subproblems",
-            sum(sizes) * (groups * self.table.pairs.itemsize + kind.itemsize),
+            sum(sizes) * (groups * self.table.pairs.itemsize + 2 * kind.itemsize),
         )
         self.counts = np.zeros((sum(sizes), groups), self.table.pairs.dtype)
-        self.least = np.full((1, sum(sizes)), self.costs.infinity, kind)
+        self.least = np.full((2, sum(sizes)), self.costs.infinity, kind)  # of splits alone, too
 
     def solve(self, bound: int) -> tuple[int, Array]:
         """Return the least cost, and what each feature at the root can reach."""
@@ -226,7 +226,7 @@ class _Attempt:
         if levels == 0:
             walker.visit(range(n), self.counts, self.least)
             return int(self.least[0, 0]), self.search._stumps()
-        tried = range(n if self.least.size <= _FEW_PATHS else min(n, monitor.threads))
+        tried = range(n if self.least.shape[1] <= _FEW_PATHS else min(n, monitor.threads))
         while tried:
             walker.visit(tried, self.counts, self.least)
             # all paths with these are known by now: the others start with a feature after them

@@ -52,7 +52,7 @@ class Room(NamedTuple):
     rows: Any  # [sign, j]
     bests1: Any  # [sign, j]
     bests0: Any  # [sign, j]
-    least: Any  # [sign]
+    least: Any  # [2, sign]: of all trees, of splits alone
     weights: Any  # [word]
 
 
@@ -105,7 +105,7 @@ def make_room(table, mix, costs):
         np.zeros((4, n + LANES), mix.dtype),
         np.zeros((4, n + LANES), mix.dtype),
         np.zeros((4, n + LANES), mix.dtype),
-        np.zeros(4, mix.dtype),
+        np.zeros((2, 4), mix.dtype),
         np.zeros(FEW * planes, mix.dtype),
     )
 

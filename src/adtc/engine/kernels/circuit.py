@@ -21,12 +21,20 @@ from adtc.engine.kernels.cells import (
 from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
 from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import bare_kernel, kernel
-from adtc.engine.kernels.last_level import closed_tensor, pour
-from adtc.engine.kernels.leaves import drop_trivial, put_leaf
+from adtc.engine.kernels.last_level import (
+    Place,
+    append_in_room,
+    dense_range,
+    dense_tensor,
+    finish_tensor,
+    pour,
+    start_tensor,
+)
+from adtc.engine.kernels.leaves import drop_trivial, new_leaf, put_leaf
 from adtc.engine.kernels.parted import SMALL, append_large
 from adtc.engine.kernels.paths import child, seek
 from adtc.engine.kernels.sorting import sort_by_cost
-from adtc.engine.kernels.stumps import new_work
+from adtc.engine.kernels.stumps import append_leaf, new_work
 
 
 @kernel
@@ -105,13 +113,41 @@ def _close_path(
     number = stack.node[level, side]
     owner[number] = first
     starts[number] = fill
-    pool, fill, pairs = closed_tensor(
-        stack.C[level, side], stack.totals[level, side], stack.U[level], stack.used[level],
-        lattice.rest, leaves, multiplicity, budgets[lattice.base[level] + number], most - fill,
-        work, pool, fill,
-    )  # fmt: skip
+    base, width, size, pairs, at = _start_path(
+        stack, level, side, lattice, leaves, multiplicity, budgets, work
+    )
+    if width == 0 and at.a == at.active and fill + size <= len(pool.keys):
+        fill = append_in_room(work, pool, fill)  # no reference is counted up to here
+    else:
+        C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
+        b = budgets[lattice.base[level] + number]
+        if width > 0:
+            pool, fill, pairs = dense_tensor(
+                base, width, C, totals, U, stack.used[level], lattice.rest, leaves, multiplicity,
+                b, work, pool, fill,
+            )  # fmt: skip
+        else:
+            pool, fill, pairs = finish_tensor(
+                size, pairs, at, C, totals, U, stack.used[level], lattice.rest, leaves,
+                multiplicity, b, most - fill, work, pool, fill,
+            )  # fmt: skip
     stops[number] = fill
     return pool, fill, pairs
+
+
+@bare_kernel
+def _start_path(stack, level, side, lattice, leaves, multiplicity, budgets, work):
+    """Begin the tensor of a path, unless an array over all its keys is better."""
+    C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
+    used, b = stack.used[level], budgets[lattice.base[level] + stack.node[level, side]]
+    base, width = dense_range(C, totals, used, lattice.rest, leaves, b, work)
+    zero = np.int64(0)
+    if width > 0:
+        return base, width, zero, zero, Place(zero, zero, zero, zero, zero, zero)
+    size, pairs, at = start_tensor(
+        C, totals, U, used, lattice.rest, leaves, multiplicity, b, work
+    )  # fmt: skip
+    return base, width, size, pairs, at
 
 
 @bare_kernel
@@ -123,6 +159,24 @@ def _leads_somewhere(stack, level, side, c, lattice, wanted):
     number += lattice.binomial[stack.U[level, c], below] << below
     node = lattice.base[below] + number
     return wanted[node] or wanted[node + (1 << level)]
+
+
+@kernel
+def fill_single(nodes, last, leaves, counts, budgets, limbs, starts, stops):
+    """Make the tensors of paths of the last level on which only a single leaf is within budget.
+
+    ``nodes`` are numbers within the level, whose first path is ``last``. Returns as `fill_last`.
+    """
+    labels, functionals = leaves.key_weights.shape[0], budgets.shape[1]
+    pool = new_cells(len(nodes) * labels, limbs, functionals)
+    leaf = new_leaf(labels, functionals)
+    merged = new_cells(labels, np.int64(1), functionals)
+    fill = np.int64(0)
+    for k in range(len(nodes)):
+        starts[nodes[k]] = fill
+        fill = append_leaf(last + nodes[k], leaves, counts, budgets, leaf, merged, pool, fill)
+        stops[nodes[k]] = fill
+    return pool, fill, np.int64(0)
 
 
 @kernel
@@ -145,8 +199,8 @@ def fill_level(
     scanned = np.int64(0)
     features = np.zeros(level + 1, np.int64)
     pairs = np.zeros((n, 5), np.int64)
-    labels = np.zeros(leaves.key_weights.shape[0], np.int64)
-    cost = np.zeros(functionals, np.int64)
+    labels = np.zeros((2, leaves.key_weights.shape[0]), np.int64)
+    cost = np.zeros((2, functionals), np.int64)
     wide = np.zeros(limbs, np.uint64)
     for k in range(len(nodes)):
         number = nodes[k]
@@ -158,7 +212,7 @@ def fill_level(
             features, level, signs, n, lattice, live, below_starts, below_stops, pairs
         )
         h = emptied(h, size)
-        size = put_leaf(h, np.int64(0), counts[node], leaves, b, labels, cost)
+        size = put_leaf(h, np.int64(0), counts[node], leaves, b, labels[0], cost[0])
         most_leaves = np.int64(1) << (lattice.levels + lattice.rest - level)
         base, width = key_range(counts[node], leaves, most_leaves)
         dense = leaves.dense and functionals == 0 and width < most // 2
@@ -187,7 +241,7 @@ def fill_level(
                 break  # the table has outgrown the caches
             done += 1
         if not leaves.trivial_splits:
-            h = reserve(h, size, splits * len(labels))
+            h = reserve(h, size, splits * labels.shape[1])
             for p in range(splits):
                 one = child(features, level, signs, pairs[p, 4], np.int64(0), lattice)
                 zero = child(features, level, signs, pairs[p, 4], np.int64(1), lattice)

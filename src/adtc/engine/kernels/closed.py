@@ -21,13 +21,13 @@ def least_cost(
     cost, cost1, cost_all, votes, votes1, votes_all, rows, rows1, rows_all,
     features, constant, minsup, rest, majority, infinity, best1, best0,
 ):  # fmt: skip
-    """Return the least cost over trees of depth at most ``rest`` (0, 1 or 2)."""
+    """Return the least cost of trees of depth at most ``rest`` (0, 1 or 2), and of splits alone."""
     labels = len(cost_all)
     leaf = infinity
     if rows_all >= minsup:
         leaf = _leaf(cost_all, votes_all, labels, majority) + constant
     if rest == 0 or features == 0:
-        return leaf
+        return leaf, infinity
     c = np.empty(labels, cost.dtype)
     v = np.empty(labels, votes.dtype)
     for i in range(features):
@@ -46,10 +46,10 @@ def least_cost(
             cost, cost1, cost_all, votes, votes1, votes_all, rows, rows1, rows_all,
             features, constant, minsup, majority, infinity, best1, best0,
         )  # fmt: skip
-    best = leaf
+    split = infinity
     for i in range(features):
-        best = min(best, best1[i] + best0[i])
-    return best
+        split = min(split, best1[i] + best0[i])
+    return min(leaf, split), split
 
 
 @bare_kernel
@@ -81,7 +81,7 @@ def least_binary(
         cost_all += weights[g] * kind(totals[g])
     leaf = min(zero, cost_all) + constant if most >= few else infinity
     if rest == 0 or most < few + few:
-        return leaf
+        return leaf, infinity
     for i in range(features):
         n, cost = zero, zero
         for g in range(len(totals)):
@@ -111,10 +111,10 @@ def least_binary(
                     constant, few, infinity, best1[start:padded], best0[start:padded], best1[i],
                     best0[i],
                 )  # fmt: skip
-    best = leaf
+    split = infinity
     for i in range(features):
-        best = min(best, best1[i] + best0[i])
-    return best
+        split = min(split, best1[i] + best0[i])
+    return min(leaf, split), split
 
 
 @bare_kernel
@@ -149,7 +149,7 @@ def least_mixed(
     zero = cost_all - cost_all
     leaf = min(zero, cost_all) + constant if support >= minsup else infinity
     if features == 0 or support < minsup + minsup:
-        return leaf
+        return leaf, infinity
     for i in range(features):
         splits = minsup <= rows1[i] <= support - minsup
         best1[i] = min(zero, cost1[i]) + constant if splits else infinity
@@ -164,10 +164,10 @@ def least_mixed(
                 constant, minsup, infinity, best1[start:padded], best0[start:padded], best1[i],
                 best0[i],
             )  # fmt: skip
-    best = leaf
+    split = infinity
     for i in range(features):
-        best = min(best, best1[i] + best0[i])
-    return best
+        split = min(split, best1[i] + best0[i])
+    return min(leaf, split), split
 
 
 @bare_kernel

@@ -29,6 +29,8 @@ def mirror(matrix, size):
 def least_of_four(M1, M_c, M_h, both, whole, size, constant, ones, rows, best1, best0, least):
     """Write the least cost of trees of depth at most 2 for the signs f h, f ¬h, ¬f h, ¬f ¬h.
 
+    Beside it that of splits alone, or less: a split with an empty side counts, too.
+
     ``M1``, ``M_c``, ``M_h`` and ``both`` belong to P, P ∧ f, P ∧ h and P ∧ f ∧ h, ``whole[sign]``
     to all rows; the last five arrays are room and the result.
     """
@@ -53,10 +55,11 @@ def least_of_four(M1, M_c, M_h, both, whole, size, constant, ones, rows, best1, 
             here = ones[s, i]
             _split_below(rows[s], ones[s], padded, here, whole[s] - here, best1[s], best0[s])
     for s in range(4):
-        found = min(zero, whole[s]) - add - add - add
-        for j in range(size):
-            found = min(found, best1[s, j] + best0[s, j])
-        least[s] = found + 4 * add
+        split = best1[s, 0] + best0[s, 0]
+        for j in range(1, size):
+            split = min(split, best1[s, j] + best0[s, j])
+        least[0, s] = min(min(zero, whole[s]) - add - add - add, split) + 4 * add
+        least[1, s] = split + 4 * add
 
 
 @bare_kernel

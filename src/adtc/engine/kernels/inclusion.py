@@ -34,7 +34,7 @@ def solve(s, active, node, mix, room, costs, least):
         for j in range(active, padded):
             room.ones[s, ch, j] = 0
     for d in range(len(costs.constants)):
-        least[d, node] = least_mixed(
+        least[d, node], least[d + len(costs.constants), node] = least_mixed(
             room.four[s, 0], room.four[s, d + 1], room.ones[s, 0], room.ones[s, d + 1],
             room.whole[s, 0], room.whole[s, d + 1], active, costs.constants[d],
             mix.dtype.type(costs.minsup), costs.infinity, room.best1, room.best0,
@@ -234,7 +234,7 @@ def two_literals(
     for s in range(4):
         node = _signed(number, level, c, h, s, prefix)
         if not note(room.totals[s], node, costs.minsup, counts):
-            for d in range(len(costs.constants)):
+            for d in range(least.shape[0]):
                 least[d, node] = costs.infinity
         elif not room.tiny:
             solve(np.int64(s), np.int64(active), node, mix, room, costs, least)
@@ -269,7 +269,9 @@ def _solve_four(
             room.bests1, room.bests0, room.least,
         )  # fmt: skip
         for s in range(4):
-            least[d, _signed(number, level, c, h, s, prefix)] = room.least[s]
+            node = _signed(number, level, c, h, s, prefix)
+            least[d, node] = room.least[0, s]
+            least[d + len(costs.constants), node] = room.least[1, s]
 
 
 @bare_kernel

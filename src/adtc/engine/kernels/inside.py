@@ -143,7 +143,8 @@ def walk(first, table, lattice, costs, use_pext, counts, least):
     """Visit all paths whose least feature is ``first``.
 
     ``counts[node, g]`` gets the rows of each group, ``least[d, node]`` at the last level the least
-    cost of functional d (elsewhere it is left alone).
+    cost of functional d (elsewhere it is left alone); as many rows further down in ``least``, that
+    of trees that are no single leaf.
     """
     stack = make_stack(table, lattice.levels)
     scratch = make_scratch(table.words.shape[0], costs.weights.shape[1], costs.weights)
@@ -184,7 +185,7 @@ def after(stack, level, feature):
     return i
 
 
-@kernel
+@bare_kernel
 def open_literal(stack, level, side, c, table, lattice, minsup, use_pext):
     """Prepare both children of a node for the feature in its slot ``c``."""
     C = stack.C[level, side]
@@ -197,20 +198,20 @@ def open_literal(stack, level, side, c, table, lattice, minsup, use_pext):
     number = (parent_rank << below) + rank_step + parent_signs
     stack.node[below, 0] = number
     stack.node[below, 1] = number + (1 << level)
-    support = np.zeros(2, np.int64)
+    support1, support0 = np.int64(0), np.int64(0)
     for g in range(groups):
         stack.totals[below, 0, g] = C[g, c, c]
         stack.totals[below, 1, g] = stack.totals[level, side, g] - C[g, c, c]
-        support[0] += stack.totals[below, 0, g]
-        support[1] += stack.totals[below, 1, g]
-    if support[0] < minsup and support[1] < minsup:
+        support1 += stack.totals[below, 0, g]
+        support0 += stack.totals[below, 1, g]
+    if support1 < minsup and support0 < minsup:
         stack.used[below] = 0
         return
-    _choose_slots(stack, level, side, c, support, groups, lattice.levels, minsup)
-    small = 0 if support[0] <= support[1] else 1
+    _choose_slots(stack, level, side, c, support1, support0, groups, lattice.levels, minsup)
+    small = 0 if support1 <= support0 else 1
     for s in range(2):
-        words_needed = s == small or (below < lattice.levels and support[s] >= minsup)
-        if words_needed:
+        enough = (support0 if s else support1) >= minsup
+        if s == small or (below < lattice.levels and enough):
             _compress_side(stack, level, side, c, s, use_pext)
     U = stack.used[below]
     count_pairs(
@@ -221,7 +222,7 @@ def open_literal(stack, level, side, c, table, lattice, minsup, use_pext):
 
 
 @bare_kernel
-def _choose_slots(stack, level, side, c, support, groups, levels, minsup):
+def _choose_slots(stack, level, side, c, support1, support0, groups, levels, minsup):
     """Keep the features that can still split a child, and those that can still extend its path.
 
     ``U[below]`` gets positions in the parent's slots; `_subtract` turns them into features.
@@ -240,8 +241,8 @@ def _choose_slots(stack, level, side, c, support, groups, levels, minsup):
             for g in range(groups):
                 both += C[g, lo, hi]
                 alone += C[g, i, i]
-            keep = (minsup <= both <= support[0] - minsup) or (
-                minsup <= alone - both and alone - both <= support[1] - minsup
+            keep = (minsup <= both <= support1 - minsup) or (
+                minsup <= alone - both and alone - both <= support0 - minsup
             )
         if keep:
             stack.U[below, used] = i
@@ -311,7 +312,7 @@ def close(C, totals, used, support, rest, costs, scratch, least):
     """Solve the subproblem of depth ``rest`` on pair counts for every functional."""
     if len(totals) and costs.weights.shape[1] == 2 and not costs.majority:
         for d in range(len(costs.constants)):
-            least[d] = least_binary(
+            least[d], least[d + len(costs.constants)] = least_binary(
                 C, totals, used, support, rest, costs.weights[d, 1], costs.constants[d],
                 costs.minsup, costs.infinity, scratch.rows1, scratch.cost1[1], scratch.rows[0],
                 scratch.cost[1, 0], scratch.best1, scratch.best0,
@@ -322,7 +323,7 @@ def close(C, totals, used, support, rest, costs, scratch, least):
         _gather_votes(C, totals, active, rest, costs, scratch)
     for d in range(len(costs.constants)):
         _gather_costs(C, totals, active, rest, costs.weights[d], scratch)
-        least[d] = least_cost(
+        least[d], least[d + len(costs.constants)] = least_cost(
             scratch.cost, scratch.cost1, scratch.cost_all,
             scratch.votes, scratch.votes1, scratch.votes_all,
             scratch.rows, scratch.rows1, scratch.rows.dtype.type(support),

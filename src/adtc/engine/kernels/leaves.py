@@ -23,7 +23,7 @@ class Leaves(NamedTuple):
     most_leaves: int  # of any tree
 
 
-@kernel
+@bare_kernel
 def leaf_labels(counts, leaves, labels):
     """Write the labels that a leaf with these counts may carry; return how many."""
     support = np.int64(0)
@@ -32,18 +32,26 @@ def leaf_labels(counts, leaves, labels):
     if support < leaves.minsup:
         return 0
     n = leaves.key_weights.shape[0]
-    if not leaves.majority:
-        for l in range(n):
-            labels[l] = l
-        return n
-    votes = np.zeros(n, np.int64)
-    for g in range(len(counts)):
-        votes[leaves.group_label[g]] += counts[g]
-    labels[0] = 0
-    for l in range(1, n):
-        if votes[l] > votes[labels[0]]:  # ties: the smallest label
-            labels[0] = l
-    return 1
+    if leaves.majority:
+        labels[0] = majority_label(counts, leaves.group_label, n)
+        return 1
+    for l in range(n):
+        labels[l] = l
+    return n
+
+
+@bare_kernel
+def majority_label(counts, group_label, labels):
+    """Return the label with the most rows; ties: the smallest."""
+    chosen, most = np.int64(0), np.int64(-1)
+    for l in range(labels):
+        votes = np.int64(0)
+        for g in range(len(counts)):
+            if group_label[g] == l:
+                votes += counts[g]
+        if votes > most:
+            chosen, most = np.int64(l), votes
+    return chosen
 
 
 @bare_kernel
@@ -69,25 +77,25 @@ def put_leaf(h, size, counts, leaves, b, labels, cost):
     return size
 
 
-@kernel
-def drop_trivial(h, size, acc, base, dense, counts1, counts0, factor, leaves, b, labels, cost):
+@bare_kernel
+def drop_trivial(h, size, acc, base, dense, counts1, counts0, factor, leaves, b, labels, costs):
     """Take back the splits whose two children are leaves of equal label.
 
     They may be taken before they are given: the table's numbers go below 0 then, see `take_from`.
-    Returns the table's number of keys; it has room.
+    ``labels`` and ``costs`` have room for those of two leaves. Returns the table's number of keys;
+    it has room.
     """
     limbs = h.values.shape[1]
-    cost0 = np.empty_like(cost)
-    n = leaf_labels(counts1, leaves, labels)
-    labels0 = np.empty_like(labels)
-    n0 = leaf_labels(counts0, leaves, labels0)
-    for i in range(n):
+    cost = costs[0]
+    n1 = leaf_labels(counts1, leaves, labels[0])
+    n0 = leaf_labels(counts0, leaves, labels[1])
+    for i in range(n1):
         for j in range(n0):
-            if labels[i] == labels0[j]:
-                key = leaf_cell(counts1, labels[i], leaves, cost)
-                key += leaf_cell(counts0, labels0[j], leaves, cost0)
+            if labels[0, i] == labels[1, j]:
+                key = leaf_cell(counts1, labels[0, i], leaves, cost)
+                key += leaf_cell(counts0, labels[1, j], leaves, costs[1])
                 for d in range(len(cost)):
-                    cost[d] += cost0[d]
+                    cost[d] += costs[1, d]
                 if dense:
                     at = (key - base) * limbs
                     take_from(acc[at : at + limbs], factor)
@@ -128,20 +136,6 @@ def measure_leaf(counts, support, leaves, leaf):
             cost[l, d] = total
         ok[l] = support >= leaves.minsup
     if leaves.majority:
-        keep_majority(counts, leaves.group_label, ok)
-
-
-@bare_kernel
-def keep_majority(counts, group_label, ok):
-    """Admit only the label with the most rows; ties: the smallest."""
-    best = np.int64(-1)
-    chosen = 0
-    for l in range(len(ok)):
-        votes = np.int64(0)
-        for g in range(len(counts)):
-            if group_label[g] == l:
-                votes += counts[g]
-        if votes > best:
-            best, chosen = votes, l
-    for l in range(len(ok)):
-        ok[l] = ok[l] and l == chosen
+        elected = majority_label(counts, leaves.group_label, len(ok))
+        for l in range(len(ok)):
+            ok[l] = ok[l] and l == elected

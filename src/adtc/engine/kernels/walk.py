@@ -10,19 +10,12 @@ Legend: C pair counts [group, i, j] for i <= j, U the slots' features, b budgets
 
 import numpy as np
 
-from adtc.engine.kernels.cells import EMPTY, copy_cells, new_cells, room_for, within
+from adtc.engine.kernels.cells import EMPTY, Cells, copy_cells, new_cells, room_for, within
 from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.last_level import find_hopeful, first_split, list_sides
 from adtc.engine.kernels.leaves import leaf_cell, leaf_labels, measure_leaf, new_leaf
 from adtc.engine.kernels.paths import child, seek
-from adtc.engine.kernels.stumps import (
-    UNKNOWN,
-    merge_affordable,
-    new_work,
-    splitting_features,
-    stumps,
-    weigh_both,
-    weigh_rows,
-)
+from adtc.engine.kernels.stumps import new_work
 
 
 @kernel
@@ -78,56 +71,56 @@ def leaf_keys(counts, leaves, b, keys):
 
 @kernel
 def close(C, totals, U, rest, table, leaves, multiplicity, b):
-    """List the trees of depth at most ``rest`` − 1 on either side of each splitting feature.
+    """List the trees of depth at most ``rest`` − 1 on either side of each feature worth a split.
 
-    Returns the slots that split, the cells of all sides, where each side's cells lie, its leaves'
-    keys, and what a side may cost: ``[at]``, a pool, and the others by ``[at, side]``.
+    Returns the slots of all features that split, those of features worth it, the cells of all
+    sides, where each side's cells lie, its leaves' keys, and what a side may cost: twice ``[at]``,
+    a pool, and the others by ``[at, side]``.
     """
     functionals = len(b)
-    labels = leaves.key_weights.shape[0]
     work = new_work(table, leaves, np.int64(1))
-    active = splitting_features(C, totals, len(U), leaves.minsup, work.active)
+    find_hopeful(C, totals, len(U), rest, leaves, b, work)
+    split = first_split(C, totals, len(U), leaves, b, work)
+    active = split.active
+    slots = np.empty(active, np.int64)
     start = np.empty((active, 2), np.int64)
     stop = np.empty((active, 2), np.int64)
-    leaf = np.empty((active, 2, labels), np.int64)
+    leaf = np.empty((active, 2, leaves.key_weights.shape[0]), np.int64)
     left = np.empty((active, 2, functionals), np.int64)
-    least1 = np.empty(functionals, np.int64)
-    least0 = np.empty(functionals, np.int64)
-    counts1 = np.empty_like(totals)
-    counts0 = np.empty_like(totals)
     pool = new_cells(np.int64(256), np.int64(1), functionals)
     fill = np.int64(0)
-    support = weigh_rows(C, totals, active, work)
-    unlimited = np.full(functionals, UNKNOWN, np.int64)
+    size = 0
     for a in range(active):
-        i = work.active[a]
-        weigh_both(C, i, active, work)
-        n1 = stumps(
-            a, np.int64(1), active, support, rest, leaves, U, multiplicity, work, unlimited,
-            work.side1, least1,
-        )  # fmt: skip
-        n0 = stumps(
-            a, np.int64(0), active, support, rest, leaves, U, multiplicity, work, unlimited,
-            work.side0, least0,
-        )  # fmt: skip
-        for d in range(functionals):
-            left[a, 0, d] = b[d] - least0[d]
-            left[a, 1, d] = b[d] - least1[d]
+        if not work.hopeful[work.active[a]]:
+            continue
+        n1, n0 = list_sides(
+            C, totals, U, len(U), a, active, split.support, rest, leaves, multiplicity, b, work
+        )
+        if n1 == 0:
+            continue
+        pool = room_for(pool, fill, n1 + n0)
+        slots[size] = work.active[a]
         for side in range(2):
-            cells = work.side0 if side else work.side1
-            n = merge_affordable(cells, n0 if side else n1, left[a, side], work, work.list1)
-            pool = room_for(pool, fill, n)
-            start[a, side] = fill
-            stop[a, side] = fill + n
-            copy_cells(work.list1, np.int64(0), pool, fill, n)
-            fill = stop[a, side]
-        for g in range(len(totals)):
-            counts1[g] = C[g, i, i]
-            counts0[g] = totals[g] - C[g, i, i]
-        leaf_keys(counts1, leaves, left[a, 0], leaf[a, 0])
-        leaf_keys(counts0, leaves, left[a, 1], leaf[a, 1])
-    slots = work.active[:active].copy()
-    return slots, pool.keys[:fill], pool.values[:fill], pool.costs[:fill], start, stop, leaf, left
+            start[size, side] = fill
+            fill = _copy_side(work, side, n0 if side else n1, pool, fill, left[size, side])
+            stop[size, side] = fill
+            leaf_keys(work.counts[side], leaves, left[size, side], leaf[size, side])
+        size += 1
+    return (
+        work.active[:active].copy(), slots[:size], pool.keys[:fill], pool.values[:fill],
+        pool.costs[:fill], start[:size], stop[:size], leaf[:size], left[:size],
+    )  # fmt: skip
+
+
+@bare_kernel
+def _copy_side(work, side, n, pool, fill, left):
+    """Copy a side's list to a pool that has room, and what it may cost; return the list's end."""
+    lists = work.lists
+    cells = Cells(lists.keys[side], lists.values[side], lists.costs[side])
+    copy_cells(cells, np.int64(0), pool, fill, n)
+    for d in range(len(left)):
+        left[d] = work.limits[side, d]
+    return fill + n
 
 
 @kernel
