@@ -68,6 +68,18 @@ def test_edge_cases_are_counted_as_specified(table, space, where):
     assert found == expected
 
 
+@pytest.mark.parametrize("objective", ["N00", "error", "-size"])
+@pytest.mark.parametrize("minsup", [1, 14_000, 40_000, 70_000])
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_more_rows_of_one_label_than_short_numbers_hold(depth, minsup, objective):
+    data = adtc.Data.from_arrays(CORNERS, [0] * 8, weights=[14_000] * 8)
+    found, expected = (
+        adtc.optimize(data, adtc.Space(depth, minsup), minimize=objective, engine=engine)
+        for engine in ("fast", "spec")
+    )
+    assert found.value == expected.value
+
+
 @pytest.mark.parametrize("where", [None, "error <= 1"])
 def test_depth_is_counted_up_to_the_number_of_features_only(where):
     data = TABLES["one feature"]

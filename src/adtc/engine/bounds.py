@@ -224,12 +224,13 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
 
 
 def cost_type(forms: tuple[Form, ...], table: inside.Table, *, short: bool = False) -> Any:
-    """Choose the type where every possible cost provably fits, with room for sums of four.
+    """Choose the type where every cost, and every number of rows, provably fits four times.
 
     ``short`` admits 16 bits: faster, but kernels are compiled once more.
     """
     totals = [int(n) for n in table.totals]
-    largest = max((form.reach(totals) for form in forms), default=0)
+    # where all rows have one label, a form's costs say nothing about their number
+    largest = max([sum(totals), *(form.reach(totals) for form in forms)])
     if short and largest < 2**12:
         return np.int16
     if largest < SMALL:
