@@ -25,7 +25,8 @@ from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.errors import CompilerError
 from numba.core.registry import CPUDispatcher
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,7 +80,7 @@ class _Kernel(CPUDispatcher):
     """Whole where Python calls it, a part where another kernel does."""
 
     def __init__(self, function: Callable[..., Any], *, bare: bool = False) -> None:
-        super().__init__(function, targetoptions=OPTIONS)
+        super().__init__(function, targetoptions=OPTIONS, pipeline_class=_KernelCompiler)
         # said of every part: unsaid, it would be as for the caller that was compiled first
         options = OPTIONS | {"_nrt": not bare}
         self._part = _Part(function, targetoptions=options, pipeline_class=_PartCompiler)
@@ -182,17 +183,30 @@ class _Part(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
-class _PartCompiler(CompilerBase):
-    """Numba's own passes, except for the last one."""
+class _KernelCompiler(CompilerBase):
+    """Numba's own passes, except for those that look for what no kernel has."""
+
+    # functions within functions; operators between whole arrays
+    left_out = frozenset({InlineClosureLikes, NopythonRewrites})
 
     def define_pipelines(self) -> list[PassManager]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         passes.passes = [
-            (_PartLowering if step is NativeLowering else step, text)
-            for step, text in passes.passes
+            (self.taken(step), text) for step, text in passes.passes if step not in self.left_out
         ]
         passes.finalize()
         return [passes]
+
+    def taken(self, step: Any) -> Any:
+        """Return the pass to take in a pass's place."""
+        return step
+
+
+class _PartCompiler(_KernelCompiler):
+    """The last pass differs."""
+
+    def taken(self, step: Any) -> Any:
+        return _PartLowering if step is NativeLowering else step
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
