@@ -57,6 +57,24 @@ def test_sums_agree_with_the_specification(space, labels):
         assert math.isclose(fast, spec, rel_tol=1e-9)
 
 
+@pytest.mark.parametrize(
+    "leaf",
+    [
+        lambda label, values: sum([0.5 * value for value in values]) + label,
+        lambda label, values: (0.5 * values + values).sum() + label,
+    ],
+    ids=["comprehension", "whole arrays"],
+)
+def test_functions_may_use_all_that_numba_compiles(leaf):
+    own = semirings.compiled("own", 0.0, 1.0, lambda a, b: a + b, lambda a, b: a * b, leaf=leaf)
+    asked = data(), SPACES[3], own
+    fast, spec = (
+        adtc.evaluate(*asked, aggregation=("error", "size"), engine=engine)
+        for engine in ("fast", "spec")
+    )
+    assert math.isclose(fast, spec, rel_tol=1e-9)
+
+
 @pytest.mark.parametrize("space", SPACES[:4])
 def test_several_metrics_in_an_idempotent_semiring(space):
     found = [

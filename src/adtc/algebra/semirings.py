@@ -166,7 +166,8 @@ def compiled(
         ⊕ and ⊗ as small functions of two floats that Numba can compile: arithmetic, comparisons,
         ``math``; no Python objects.
     leaf
-        The value of a leaf from its label and the values of the metrics aggregated over.
+        The value of a leaf from its label and an array of the values of the metrics aggregated
+        over; Numba compiles it, too.
 
     Notes
     -----

@@ -184,15 +184,20 @@ class _Part(CPUDispatcher):
 
 
 class _KernelCompiler(CompilerBase):
-    """Numba's own passes, except for those that look for what no kernel has."""
+    """Numba's own passes, except for those that look for what none of our kernels has.
+
+    A user's functions may have all of it.
+    """
 
     # functions within functions; operators between whole arrays
     left_out = frozenset({InlineClosureLikes, NopythonRewrites})
 
     def define_pipelines(self) -> list[PassManager]:
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        ours = self.state.func_id.modname.startswith(f"{__package__}.")
+        left_out = self.left_out if ours else ()
         passes.passes = [
-            (self.taken(step), text) for step, text in passes.passes if step not in self.left_out
+            (self.taken(step), text) for step, text in passes.passes if step not in left_out
         ]
         passes.finalize()
         return [passes]
