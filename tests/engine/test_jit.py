@@ -14,7 +14,13 @@ from numba import types
 from numba.core.errors import NumbaError
 
 from adtc.engine.kernels import jit
-from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, kernel_of_this_process
+from adtc.engine.kernels.jit import (
+    JIT_ENABLED,
+    bare_kernel,
+    hot_kernel,
+    kernel,
+    kernel_of_this_process,
+)
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
 
@@ -114,6 +120,63 @@ def test_bare_kernels_may_not_own_arrays(part, given, why):
 
     with pytest.raises(NumbaError, match=why):
         caller(given)
+
+
+def _long_function():
+    """Make a function that is too long to be taken into its callers, and ignores an array."""
+    lines = "\n".join(f"    x = x * used[{k} % len(used)] + {k}" for k in range(60))
+    made: dict[str, Callable[..., int]] = {}
+    exec(f"def long(used, unused):\n    x = used[0]\n{lines}\n    return x", made)
+    return made["long"]
+
+
+def test_a_part_gets_what_it_uses_and_is_never_taken_for_another():
+    plain = _long_function()
+    part = kernel(plain)
+
+    def call(used, unused):
+        return part(used, unused)
+
+    own, others = kernel(call), kernel_of_this_process(call)
+    used, unused = np.array([1, 2, 1]), np.zeros((4, 4))
+    with np.errstate(over="ignore"):
+        right = plain(used, unused)
+    # parts of one name, called in different ways: whoever is loaded second must not find the first
+    assert own(used, unused) == others(used, unused) == right
+    assert _arguments_of_parts(own) < _arguments_of_parts(others)
+
+
+def _arguments_of_parts(compiled):
+    """Count what a kernel hands over to the long function."""
+    (whole,) = compiled.overloads.values()
+    (part,) = (
+        function
+        for function in whole.library.get_defined_functions()
+        if "long" in function.name and not function.name.startswith("_ZN7cpython")
+    )
+    return len([*part.arguments])
+
+
+def _add_products(a, b, out):
+    for k in range(len(a)):
+        out[k] += a[k] * b[k]
+
+
+@pytest.mark.parametrize(("decorate", "vectors"), [(hot_kernel, True), (kernel, False)])
+def test_loops_are_made_of_vectors_where_the_time_goes(decorate, vectors, monkeypatch):
+    digest = sha256(os.urandom(16)).hexdigest()  # nothing is taken from a cache
+    monkeypatch.setattr(jit, "digest_of_kernels", lambda: digest)
+    part = decorate(_add_products)
+
+    @kernel
+    def caller(a, b, out):
+        part(a, b, out)
+
+    out = np.ones(100)
+    caller(np.full(100, 2.0), np.arange(100.0), out)
+    assert out.tolist() == [1 + 2 * k for k in range(100)]
+    (whole,) = caller.overloads.values()
+    assert ("x double>" in whole.library.get_llvm_str()) == vectors
 
 
 POWERS = """

@@ -356,9 +356,9 @@ def _aggregate(
         sums = (
             sum((c * m.leaf(label, leaf) for m, c in parts), Fraction()) for parts in objectives
         )
-        if semiring.compiled:  # its functions are given an array by the fast engine, too
-            return embed(label, np.array([float(s) for s in sums]))
         values: Any = tuple(int(s) if s.denominator == 1 else s for s in sums)
+        if semiring.compiled:  # the fast engine, too, gives its functions an array
+            values = np.array([float(s) for s in values])
         return embed(label, values)
 
     return value

@@ -12,7 +12,7 @@ from llvmlite import binding, ir
 from numba import types
 from numba.extending import intrinsic
 
-from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel
+from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, hot_kernel
 
 # Bit extract is one instruction on x86 with BMI2; elsewhere six shift-and-mask steps do the same.
 HAS_PEXT = JIT_ENABLED and bool(binding.get_host_cpu_features().get("bmi2", False))
@@ -98,7 +98,7 @@ else:
         return extract_portable(word, mask, moves)
 
 
-@bare_kernel
+@hot_kernel
 def side_mask(column, negative, offsets, rows, mask):
     """Write the rows where ``column`` is 1 (or 0 if ``negative``) to ``mask``."""
     for p in range(len(rows)):
@@ -149,7 +149,7 @@ def compress(source, mask, kept, moves, offsets, planes, new_offsets, use_pext, 
             target[out] = word
 
 
-@bare_kernel
+@hot_kernel
 def count_pairs(words, count, offsets, plane_group, plane_shift, pairs):
     """Count for all i <= j the rows where the features i and j are both 1.
 
@@ -187,7 +187,7 @@ def count_pairs(words, count, offsets, plane_group, plane_shift, pairs):
                 j += 1
 
 
-@bare_kernel
+@hot_kernel
 def count_few_pairs(words, count, offsets, plane_group, plane_shift, columns, pairs):
     """Do what `count_pairs` does where planes have few words: loops run over the partners.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.closed import LANES
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 
 FEW = 4  # words per plane up to which pairs are counted side by side
 
@@ -121,7 +121,7 @@ def mixing(costs):
     return mix
 
 
-@bare_kernel
+@hot_kernel
 def blend(counts, size, mix, out):
     """Turn counts by group into channels, above the diagonal and on it."""
     for ch in range(mix.shape[0]):
@@ -130,7 +130,7 @@ def blend(counts, size, mix, out):
                 _blend_row(counts[g, i], i, size, mix[ch, g], g == 0, out[ch, i])
 
 
-@bare_kernel
+@hot_kernel
 def blend_all(counts, size, weights, out):
     """Turn counts by group into one channel in one go, what lies between the pairs included."""
     count = size * out.shape[1]

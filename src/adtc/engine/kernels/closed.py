@@ -10,7 +10,7 @@ Legend: quadrants 11 10 01 00 of features i and j; best1[i], best0[i] best stump
 
 import numpy as np
 
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 from adtc.engine.kernels.paths import leaf_cost
 
 LANES = 16  # loops over pairs run over whole vectors of this many
@@ -65,7 +65,7 @@ def _leaf(cost, votes, labels, majority):
     return cost[chosen]
 
 
-@bare_kernel
+@hot_kernel
 def least_binary(
     C, totals, features, support, rest, weights, constant, minsup, infinity, rows1, cost1,
     rows_of, cost_of, best1, best0,
@@ -136,7 +136,7 @@ def _add_group(source, start, stop, weight, first, rows_of, cost_of):
             cost_of[j] += weight * source[j]
 
 
-@bare_kernel
+@hot_kernel
 def least_mixed(
     rows, cost, rows1, cost1, support, cost_all, features, constant, minsup, infinity, best1,
     best0,

@@ -9,7 +9,7 @@ Legend: acc flat array of limbs, key k has its limbs at (k − base) · limbs.
 import numpy as np
 
 from adtc.engine.kernels.cells import fused_multiply_add, room_for, scaled
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 
 
 @bare_kernel
@@ -29,7 +29,7 @@ def key_range(counts, leaves, most_leaves):
     return low, high - low + 1
 
 
-@bare_kernel
+@hot_kernel
 def multiply_dense(
     acc, base, limbs, list1, start1, stop1, list0, start0, stop0, factor, wide
 ):  # fmt: skip

@@ -10,10 +10,10 @@ features i and j are both 1, in either order, and 0 beyond the features.
 
 from adtc.engine.kernels.bits import popcount
 from adtc.engine.kernels.closed import LANES
-from adtc.engine.kernels.jit import bare_kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel
 
 
-@bare_kernel
+@hot_kernel
 def mirror(matrix, size):
     """Fill in what lies below the diagonal; 0 beyond the features."""
     padded = (size + LANES - 1) // LANES * LANES
@@ -25,7 +25,7 @@ def mirror(matrix, size):
             row[j] = 0
 
 
-@bare_kernel
+@hot_kernel
 def least_of_four(M1, M_c, M_h, both, whole, size, constant, ones, rows, best1, best0, least):
     """Write the least cost of trees of depth at most 2 for the signs f h, f ¬h, ¬f h, ¬f ¬h.
 
@@ -89,7 +89,7 @@ def _split_below(row, ones, padded, here, rest, best1, best0):
         best0[j] = min(best0[j], kind(q10 + q00))
 
 
-@bare_kernel
+@hot_kernel
 def weigh_pairs(words, size, used, weights, columns, out):
     """Write what the rows with features i and j cost for all i <= j, from few words each.
 

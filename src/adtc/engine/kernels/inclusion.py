@@ -18,7 +18,7 @@ from adtc.engine.kernels.channels import FEW, blend, blend_all, make_prefix, mak
 from adtc.engine.kernels.closed import LANES, least_mixed
 from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
 from adtc.engine.kernels.inside import after, make_stack, open_literal
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 
 
 @bare_kernel
@@ -361,7 +361,7 @@ def no_pairs_beyond(active, room, infinity):
                 room.four[s, 0, i, j] = -infinity
 
 
-@bare_kernel
+@hot_kernel
 def _spread_row(row1, row_c, row_h, A, blended, start, stop, both, only_c, only_h, neither):
     kind = both.dtype.type
     for j in range(start, stop):

@@ -17,7 +17,7 @@ import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_pairs, plan_extract, side_mask
 from adtc.engine.kernels.closed import LANES, least_binary, least_cost
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 
 
 class Table(NamedTuple):
@@ -269,7 +269,7 @@ def _compress_side(stack, level, side, c, s, use_pext):
         )  # fmt: skip
 
 
-@bare_kernel
+@hot_kernel
 def _subtract(stack, level, side, small, groups):
     """Get the larger side's pair counts as parent minus smaller side; name the slots' features."""
     below = level + 1
@@ -357,7 +357,7 @@ def _gather_rows(C, used, support, rest, minsup, scratch):
     return active
 
 
-@bare_kernel
+@hot_kernel
 def _add_row(source, positions, start, stop, factor, out):
     for j in range(start, stop):
         out[j] += factor * source[positions[j]]

@@ -41,7 +41,7 @@ JIT_ENABLED = os.environ.get("NUMBA_DISABLE_JIT", "0") == "0"
 
 def kernel(function: F) -> F:
     """Compile a kernel; without a writable cache directory it is compiled once per process."""
-    return _cached(kernel_of_this_process(function))
+    return _cached(cast(F, _Kernel(function))) if JIT_ENABLED else function
 
 
 def bare_kernel(function: F) -> F:
@@ -53,9 +53,18 @@ def bare_kernel(function: F) -> F:
     return _cached(cast(F, _Kernel(function, bare=True))) if JIT_ENABLED else function
 
 
+def hot_kernel(function: F) -> F:
+    """Compile a bare kernel where the time goes, with its loops unrolled and made of vectors.
+
+    Loops elsewhere are compiled as they are written. Most of them run over two labels or three
+    groups, and to unroll all of them took most of the time of compiling.
+    """
+    return _cached(cast(F, _Kernel(function, bare=True, hot=True))) if JIT_ENABLED else function
+
+
 def kernel_of_this_process(function: F) -> F:
     """Compile a kernel that is not kept on disk, such as one made of a user's functions."""
-    return cast(F, _Kernel(function)) if JIT_ENABLED else function
+    return cast(F, _Kernel(function, hot=True)) if JIT_ENABLED else function
 
 
 def cache_folder(compiled: Callable[..., Any]) -> Path | None:
@@ -79,11 +88,15 @@ def _cached(compiled: F) -> F:
 class _Kernel(CPUDispatcher):
     """Whole where Python calls it, a part where another kernel does."""
 
-    def __init__(self, function: Callable[..., Any], *, bare: bool = False) -> None:
-        super().__init__(function, targetoptions=OPTIONS, pipeline_class=_KernelCompiler)
+    def __init__(
+        self, function: Callable[..., Any], *, bare: bool = False, hot: bool = False
+    ) -> None:
+        compiler = _HotKernelCompiler if hot else _KernelCompiler
+        super().__init__(function, targetoptions=OPTIONS, pipeline_class=compiler)
         # said of every part: unsaid, it would be as for the caller that was compiled first
         options = OPTIONS | {"_nrt": not bare}
-        self._part = _Part(function, targetoptions=options, pipeline_class=_PartCompiler)
+        part_compiler = _HotPartCompiler if hot and bare else _PartCompiler
+        self._part = _Part(function, targetoptions=options, pipeline_class=part_compiler)
 
     def compile(self, sig: Any) -> Any:
         _at_work.append(self)
@@ -183,19 +196,89 @@ class _Part(CPUDispatcher):
         self.overloads[tuple(cres.signature.args)] = cres
 
 
+class _PartLibrary(JITCodeLibrary):
+    """Linked into callers as it is: they optimise it, with what they know, and assemble it."""
+
+    @classmethod
+    def of_bitcode(cls, codegen: Any, name: str, bitcode: bytes) -> "_PartLibrary":
+        """Make a library of what `serialize_using_bitcode` said of another."""
+        library = cls(codegen, name)
+        library._final_module = llvm.parse_bitcode(bitcode)
+        library._finalize_final_module()
+        return library
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+class _HotPartLibrary(_PartLibrary):
+    """Optimised once, before it is linked into any caller."""
+
+    def _optimize_final_module(self) -> None:
+        super(_PartLibrary, self)._optimize_final_module()
+
+
+class _KernelLibrary(JITCodeLibrary):
+    """Optimised as far as it pays: parts get no more than they use, loops stay as they are."""
+
+    def _optimize_final_module(self) -> None:
+        parts = {
+            function.name
+            for function in self._final_module.functions
+            if function.linkage == llvm.Linkage.linkonce_odr and not _of_numba(function.name)
+        }
+        # A tuple of arrays is handed over as some hundred numbers, of which most parts use a few.
+        # To leave out the others, the parts must be this kernel's own.
+        self._link(parts, "internal")
+        dropping = llvm.create_new_module_pass_manager()
+        dropping.add_dead_arg_elimination_pass()
+        dropping.run(self._final_module, self._pass_builder(0))
+        # Of its own parts, LLVM would take in each that is called once, which takes long.
+        self._link(parts, "linkonce_odr")
+        builder = self._pass_builder(3)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()  # references of arrays that stay within a kernel
+        passes.run(self._final_module, builder)
+        # A part is called in another way in each kernel, so no other may find it by its name.
+        self._link(parts, "private")
+
+    def _link(self, parts: set[str], linkage: str) -> None:
+        for function in self._final_module.functions:
+            if function.name in parts and not function.is_declaration:
+                function.linkage = linkage
+
+    def _pass_builder(self, level: int) -> Any:
+        tuning = llvm.create_pipeline_tuning_options(speed_level=level)
+        tuning.loop_vectorization = tuning.slp_vectorization = tuning.loop_unrolling = False
+        return llvm.create_pass_builder(self._codegen._tm, tuning)
+
+
+def _of_numba(name: str) -> bool:
+    """Tell whether a function counts references: the pass that prunes these looks for it."""
+    return name.startswith("NRT_")
+
+
 class _KernelCompiler(CompilerBase):
     """Numba's own passes, except for those that look for what none of our kernels has.
 
     A user's functions may have all of it.
     """
 
+    library: type[JITCodeLibrary] = _KernelLibrary
     # functions within functions; operators between whole arrays
     left_out = frozenset({InlineClosureLikes, NopythonRewrites})
 
     def define_pipelines(self) -> list[PassManager]:
+        of, codegen = self.state.func_id, self.state.targetctx.codegen()
+        self.state.library = self.library(codegen, of.func_qualname)
+        self.state.library.enable_object_caching()
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        ours = self.state.func_id.modname.startswith(f"{__package__}.")
-        left_out = self.left_out if ours else ()
+        left_out = self.left_out if of.modname.startswith(f"{__package__}.") else ()
         passes.passes = [
             (self.taken(step), text) for step, text in passes.passes if step not in left_out
         ]
@@ -207,11 +290,21 @@ class _KernelCompiler(CompilerBase):
         return step
 
 
+class _HotKernelCompiler(_KernelCompiler):
+    library = JITCodeLibrary
+
+
 class _PartCompiler(_KernelCompiler):
     """The last pass differs."""
 
+    library = _PartLibrary
+
     def taken(self, step: Any) -> Any:
         return _PartLowering if step is NativeLowering else step
+
+
+class _HotPartCompiler(_PartCompiler):
+    library = _HotPartLibrary
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -221,7 +314,6 @@ class _PartLowering(NativeLowering):
     _name = "adtc_part_lowering"
 
     def run_pass(self, state: Any) -> bool:
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         state.flags.no_cpython_wrapper = True
         if not state.flags.nrt:
@@ -250,23 +342,3 @@ def _check_bare(state: Any) -> None:
 
 class _Name:
     """What a part is known by among the compiler's functions, where others have an address."""
-
-
-class _PartLibrary(JITCodeLibrary):
-    """Linked into callers as it is: they optimise it, with what they know, and assemble it."""
-
-    @classmethod
-    def of_bitcode(cls, codegen: Any, name: str, bitcode: bytes) -> "_PartLibrary":
-        """Make a library of what `serialize_using_bitcode` said of another."""
-        library = cls(codegen, name)
-        library._final_module = llvm.parse_bitcode(bitcode)
-        library._finalize_final_module()
-        return library
-
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
-        self._finalized = True

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import Any, NamedTuple, Self
 
+import numpy as np
 from numba import typeof
 
 from adtc.engine.kernels import jit
@@ -61,14 +62,19 @@ def calls_noted(note: Callable[[Call], None]) -> Iterator[None]:
     """Give ``note`` every call of a kernel, once per types."""
     assert not jit.JIT_ENABLED, "compiled kernels cannot be watched: set NUMBA_DISABLE_JIT"
     seen: set[tuple[Any, ...]] = set()
+    looks: set[tuple[Any, ...]] = set()
 
     def watch(frame: FrameType, event: str, _: object) -> None:
         kernel = _kernel_of(frame) if event == "call" else None
         if kernel is None:
             return
-        code = kernel.__code__
-        types = tuple(typeof(frame.f_locals[name]) for name in code.co_varnames[: code.co_argcount])
-        call = kernel, types, _kernel_of(frame.f_back) is None
+        code, whole = kernel.__code__, _kernel_of(frame.f_back) is None
+        given = [frame.f_locals[name] for name in code.co_varnames[: code.co_argcount]]
+        look = kernel, tuple(map(_look, given)), whole
+        if look in looks:
+            return
+        looks.add(look)
+        call = kernel, tuple(map(typeof, given)), whole
         if call not in seen:
             seen.add(call)
             note(_noted(*call))
@@ -78,6 +84,15 @@ def calls_noted(note: Callable[[Call], None]) -> Iterator[None]:
         yield
     finally:
         sys.setprofile(None)
+
+
+def _look(value: Any) -> Any:
+    """Tell what decides a value's type; to ask Numba for it takes far longer."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    if isinstance(value, tuple):
+        return type(value), *map(_look, value)
+    return type(value) if isinstance(value, np.generic) else typeof(value)
 
 
 def _noted(kernel: FunctionType, types: tuple[Any, ...], whole: bool) -> Call:

@@ -25,7 +25,7 @@ from adtc.engine.kernels.cells import (
     within,
 )
 from adtc.engine.kernels.closed import LANES
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
 from adtc.engine.kernels.leaves import measure_leaf, new_leaf
 from adtc.engine.kernels.sorting import sort_by_cost
 
@@ -147,7 +147,7 @@ def splitting_features(C, totals, used, minsup, active):
     return n
 
 
-@bare_kernel
+@hot_kernel
 def find_cheapest(C, totals, i, used, leaves, work):
     """Write what two leaves cost at least, by the first budget, on either side of slot i."""
     cheapest1, cheapest0 = work.cheapest[0], work.cheapest[1]
@@ -305,7 +305,7 @@ def append_leaf(node, leaves, counts, budgets, leaf, merged, pool, fill):
     return fill + n
 
 
-@bare_kernel
+@hot_kernel
 def weigh_rows(C, totals, active, work):
     """Write what all rows and those with each splitting feature are worth."""
     labels, channels, groups = work.weights.shape
@@ -324,7 +324,7 @@ def weigh_rows(C, totals, active, work):
                 _add_times(counts, active, weight, g == 0, work.ones[l, ch])
 
 
-@bare_kernel
+@hot_kernel
 def weigh_both(C, i, active, work):
     """Write what the rows with feature i and each other splitting feature are worth."""
     labels, channels, groups = work.weights.shape
@@ -349,7 +349,7 @@ def _add_times(numbers, n, factor, first, out):
             out[at] += factor * numbers[at]
 
 
-@bare_kernel
+@hot_kernel
 def _weigh_side(a, side, active, work):
     """Write what the two parts of a side of the a-th feature are worth, for every other feature."""
     labels, channels, _ = work.weights.shape
