@@ -183,7 +183,7 @@ def _digits(number: Fraction) -> str:
     places = _places(number)
     if places is None:
         return f"({number})"
-    sign = "-" if number < 0 else ""
+    sign = "-" if number.numerator < 0 else ""
     digits = str(abs(number.numerator) * 10**places // number.denominator)
     padded = digits.zfill(places + 1)
     plain = f"{padded[:-places]}.{padded[-places:]}" if places else padded
