@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -55,6 +56,33 @@ SPACES = {
     "one leaf": adtc.Space(max_depth=3, max_size=1),
     "all rows in each leaf": adtc.Space(max_depth=3, relminsup=1),
 }
+
+
+MANY = 300  # labels, of 1, 2, 3 … rows: as many different errors of a leaf
+
+
+def many_labels() -> adtc.Data:
+    y = np.arange(MANY)
+    return adtc.Data.from_arrays(np.stack([y % 2, y % 3 == 0], axis=1), y, weights=y + 1)
+
+
+@pytest.mark.parametrize("depth", range(4))
+def test_more_leaves_than_a_small_table_holds(depth):
+    cells = adtc.model_tensor(many_labels(), adtc.Space(depth, max_size=1), ["error"])
+    rows = MANY * (MANY + 1) // 2
+    assert cells == {(rows - n,): 1 for n in range(1, MANY + 1)}
+
+
+@pytest.mark.parametrize("most", [MANY**2, MANY * MANY // 2 - 50])
+def test_stumps_with_more_labels_than_a_small_table_holds(most):
+    data = many_labels()
+    n = np.array(data.weights)
+    errors = Counter((n.sum() - n).tolist())
+    for column in (np.arange(MANY) % 2, np.arange(MANY) % 3 == 0):
+        one, zero = (np.where(column == side, n, 0) for side in (1, 0))
+        errors.update((n.sum() - one[:, None] - zero).ravel().tolist())
+    cells = adtc.model_tensor(data, adtc.Space(1), ["error"], where=f"error <= {most}")
+    assert cells == {(e,): trees for e, trees in errors.items() if e <= most}
 
 
 @pytest.mark.parametrize("where", [None, "size <= 3 and 2 * error <= N"])

@@ -100,17 +100,15 @@ class Reader:
         self.primitives.setdefault(primitive.name, primitive)
         return self.form(Affine({primitive.name: Fraction(1)}, Fraction()))
 
-    def units(self) -> list[Form]:
-        """List the simplest forms: size, and each count of a group by predicted label."""
-        groups, labels = range(len(self.keys)), range(self.labels)
-        none = (0,) * len(groups)
-        forms = [Form(SIZE.name, 1, (none,) * len(labels))] if SIZE.name in self.primitives else []
-        for label in labels[1:]:
-            for g in groups:
-                one = (*none[:g], 1, *none[g + 1 :])
-                weights = tuple(one if other == label else none for other in labels)
-                forms.append(Form(f"unit[{label},{g}]", 0, weights))
-        return forms
+    def unit(self, place: int) -> Form:
+        """Return the form whose vector is 1 at one place: size, or a group's rows by label."""
+        none = (0,) * len(self.keys)
+        if place == 0:
+            return Form(SIZE.name, 1, (none,) * self.labels)
+        label, g = divmod(place - 1, len(self.keys))
+        one = (*none[:g], 1, *none[g + 1 :])
+        weights = tuple(one if other == label else none for other in range(self.labels))
+        return Form(f"unit[{label},{g}]", 0, weights)
 
     def bounds(self, atom: tuple[Term, str, Term]) -> Bounds:
         """Return the bounds that an atom implies."""
@@ -259,6 +257,8 @@ class Span:
     >>> span = Span([[1, 0, 1], [0, 2, 2]])
     >>> [1, 1, 2] in span, span.add([3, 3, 6]), span.add([0, 0, 1])
     (True, False, True)
+    >>> Span([[1, 0, 1], [0, 2, 0], [1, 1, 1]]).units()
+    [1]
     """
 
     def __init__(self, vectors: Iterable[Sequence[int]] = ()) -> None:
@@ -279,11 +279,26 @@ class Span:
         self._heads.append((at, rest))
         return True
 
+    def units(self) -> list[int]:
+        """List the places p such that the vector of zeros with a 1 at p is a combination."""
+        # with zeros at all other heads, a vector alone can make a 1 at its own
+        alone = [
+            _without(vector, self._heads[:i] + self._heads[i + 1 :])
+            for i, (_, vector) in enumerate(self._heads)
+        ]
+        places = ([p for p, x in enumerate(vector) if x] for vector in alone)
+        return sorted(p for p, *others in places if not others)
+
     def _rest(self, vector: Sequence[int]) -> Sequence[int]:
-        """Return what is left of a multiple of a vector, in whole numbers kept small."""
-        for at, head in self._heads:
-            if factor := vector[at]:
-                crossed = [head[at] * x - factor * y for x, y in zip(vector, head, strict=True)]
-                common = math.gcd(*crossed) or 1
-                vector = [x // common for x in crossed]
-        return vector
+        """Return what is left of a multiple of a vector without those that are there."""
+        return _without(vector, self._heads)
+
+
+def _without(vector: Sequence[int], heads: Sequence[tuple[int, Sequence[int]]]) -> Sequence[int]:
+    """Take multiples of others from a multiple of a vector, so that it is 0 at their places."""
+    for at, head in heads:
+        if factor := vector[at]:
+            crossed = [head[at] * x - factor * y for x, y in zip(vector, head, strict=True)]
+            common = math.gcd(*crossed) or 1  # whole numbers kept small
+            vector = [x // common for x in crossed]
+    return vector

@@ -231,8 +231,7 @@ def make_plan(
     needed = [b.form for b in budgets if pushed is None or b.source == "max_size"]
     for term in terms_of(question):
         needed += [reader.form(without_depth(part)[0]) for part in parts(term)]
-    units = reader.units()
-    axes = _packed(_basis(needed, units, totals, most_leaves), units, totals, most_leaves)
+    axes = _packed(_basis(needed, reader, most_leaves), reader, most_leaves)
     merged = _merge_groups(keys, [axis.form for axis in axes], question)
     heads = [members[0] for members in merged]
     return Plan(
@@ -292,11 +291,11 @@ def _tightest(budgets: list[Budget], totals: Sequence[int], leaves: int) -> list
     ]
 
 
-def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Form]:
+def _basis(needed: list[Form], reader: Reader, leaves: int) -> list[Form]:
     """Choose forms that span all needed ones, as few as possible, with small ranges first."""
 
     def width(form: Form) -> int:
-        low, high = form.range(totals, leaves)
+        low, high = form.range(reader.totals, leaves)
         return high - low
 
     # a budget and the atom it comes from need the same form
@@ -305,24 +304,24 @@ def _basis(needed: list[Form], units: list[Form], totals: Sequence[int], leaves:
         distinct.setdefault(form.vector(), form)
     space, taken = Span(), Span()
     spanning = [form for form in sorted(distinct.values(), key=width) if space.add(form.vector())]
-    inside = [unit for unit in units if unit.vector() in space]
+    inside = [reader.unit(place) for place in space.units()]
     if not inside:
         return spanning
     ordered = sorted([*spanning, *inside], key=width)
     return [form for form in ordered if taken.add(form.vector())]
 
 
-def _packed(basis: list[Form], units: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
+def _packed(basis: list[Form], reader: Reader, leaves: int) -> list[Axis]:
     """Lay the axes out as digits of one number, the widest lowest.
 
     Few axes can have more values than a number holds: a gap between rates is a form with large
     weights. Then the plain counts it is made of, though more of them, take fewer digits.
     """
-    axes = _digits(basis, totals, leaves)
+    axes = _digits(basis, reader.totals, leaves)
     if _largest_key(axes) > _KEY_LIMIT:
-        vectors = [form.vector() for form in basis]
-        touched = [unit for unit in units if any(_overlap(unit, vector) for vector in vectors)]
-        axes = min(axes, _digits(touched, totals, leaves), key=_largest_key)
+        vectors = zip(*(form.vector() for form in basis), strict=True)
+        touched = [reader.unit(place) for place, weights in enumerate(vectors) if any(weights)]
+        axes = min(axes, _digits(touched, reader.totals, leaves), key=_largest_key)
     if _largest_key(axes) > _KEY_LIMIT:
         names = ", ".join(axis.form.name for axis in axes)
         raise TooLargeError(
@@ -348,10 +347,6 @@ def _largest_key(axes: list[Axis]) -> int:
     farthest = (max(abs(axis.low), abs(axis.low + axis.radix - 1)) for axis in axes)
     reach = sum(axis.stride * value for axis, value in zip(axes, farthest, strict=True))
     return max(reach, math.prod(axis.radix for axis in axes))
-
-
-def _overlap(unit: Form, vector: Sequence[int]) -> bool:
-    return any(a and b for a, b in zip(unit.vector(), vector, strict=True))
 
 
 def _merge_groups(keys: list[RowGroup], forms: list[Form], question: Question) -> list[list[int]]:

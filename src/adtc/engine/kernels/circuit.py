@@ -211,7 +211,7 @@ def fill_level(
         splits = find_splits(
             features, level, signs, n, lattice, live, below_starts, below_stops, pairs
         )
-        h = emptied(h, size)
+        h = reserve(emptied(h, size), np.int64(0), labels.shape[1])
         size = put_leaf(h, np.int64(0), counts[node], leaves, b, labels[0], cost[0])
         most_leaves = np.int64(1) << (lattice.levels + lattice.rest - level)
         base, width = key_range(counts[node], leaves, most_leaves)

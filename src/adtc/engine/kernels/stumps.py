@@ -89,6 +89,8 @@ def new_work(table, leaves, limbs):
         capacity *= 2
     one = np.int64(1)
     places = np.int64(PLACES)
+    while places < 2 * labels:  # a path's leaves have room, however many
+        places *= 2
     return Work(
         np.zeros(n, np.int64),
         np.zeros((2, groups), table.totals.dtype),
