@@ -104,9 +104,18 @@ def bound_splits(n, paths, ways, bounds, fine):
 
 
 @bare_kernel
+def total_of(numbers):
+    """Add numbers up; the method of arrays takes half a second to compile."""
+    total = numbers.dtype.type(0)
+    for k in range(len(numbers)):
+        total += numbers[k]
+    return total
+
+
+@bare_kernel
 def _fewest(features, level, signs, ways, bounds):
     """Return how many features split the parent with the fewest, without its own literal's."""
-    best = float(ways.multiplicity.sum())
+    best = float(total_of(ways.multiplicity))
     for at in range(level):
         total = bounds.splitting[parent(features, level, signs, at, ways.lattice)]
         best = min(best, total - ways.multiplicity[features[at]])
@@ -140,7 +149,7 @@ def most_rows(features, level, signs, f, ways):
     """Bound the rows of a path of the last level on both sides of a feature; −1 if it is on it."""
     one = ways.support[0]
     zero = one
-    before = 0  # features of the path before f
+    before = np.int64(0)  # features of the path before f
     for at in range(level):
         if features[at] == f:
             return np.int64(-1), np.int64(-1)
@@ -183,7 +192,7 @@ def sum_last(numbers, ways, spans, bounds):
     cells = 0.0
     for at in range(len(numbers)):
         closed_terms(numbers[at], ways, bounds, terms)
-        total = terms.sum()
+        total = total_of(terms)
         trees += total
         node = lattice.base[lattice.levels] + numbers[at]
         cells += fewer(total, ways.counts[node], 1 << lattice.rest, spans)
@@ -201,12 +210,13 @@ def closed_terms(number, ways, bounds, terms):
     splitting, again, both = bounds.active[number]
     terms[:] = 0.0
     terms[1] = labels
+    pairs = labels * labels
     if lattice.rest >= 1 and most >= 2:
-        terms[2] = splitting * labels**2
+        terms[2] = splitting * pairs
     if lattice.rest >= 2 and most >= 3:
-        terms[3] = again * splitting * labels**3
+        terms[3] = again * splitting * pairs * labels
     if lattice.rest >= 2 and most >= 4:
-        terms[4] = both * splitting**2 * labels**4
+        terms[4] = both * splitting * splitting * pairs * pairs
 
 
 @bare_kernel
@@ -281,7 +291,7 @@ def bound_above(level, n, nodes, ways, spans, bounds):
             if len(bounds.splits):
                 for i in range(sizes):
                     bounds.splits[node, i, f] = out[i]
-        total = out.sum()
+        total = total_of(out)
         trees += total
         cells += fewer(total, ways.counts[node], most_leaves, spans)
     return trees, cells

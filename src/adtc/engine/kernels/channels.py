@@ -100,7 +100,7 @@ def make_room(table, mix, costs):
         np.empty((width, 6), np.uint64),
         np.zeros(n + LANES, mix.dtype),
         np.zeros(n + LANES, mix.dtype),
-        costs.minsup <= 1 and len(costs.constants) > 0 and costs.constants.min() >= 0,
+        costs.minsup <= 1 and _leaves_cost(costs.constants),
         np.zeros((4, n + LANES), mix.dtype),
         np.zeros((4, n + LANES), mix.dtype),
         np.zeros((4, n + LANES), mix.dtype),
@@ -108,6 +108,15 @@ def make_room(table, mix, costs):
         np.zeros((2, 4), mix.dtype),
         np.zeros(FEW * planes, mix.dtype),
     )
+
+
+@bare_kernel
+def _leaves_cost(constants):
+    """Tell whether there are functionals, and a leaf costs at least nothing in each."""
+    for d in range(len(constants)):
+        if constants[d] < 0:
+            return False
+    return len(constants) > 0
 
 
 @kernel

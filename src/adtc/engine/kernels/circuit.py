@@ -246,7 +246,7 @@ def fill_level(
                 one = child(features, level, signs, pairs[p, 4], np.int64(0), lattice)
                 zero = child(features, level, signs, pairs[p, 4], np.int64(1), lattice)
                 size = drop_trivial(
-                    h, size, acc, base, dense, counts[one], counts[zero],
+                    h, size, acc, base, counts[one], counts[zero],
                     np.uint64(multiplicity[pairs[p, 4]]), leaves, b, labels, cost,
                 )  # fmt: skip
         starts[number] = fill

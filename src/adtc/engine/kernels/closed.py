@@ -241,14 +241,15 @@ def find_tree(cost, both, rows, on_path, costs, rest):
     ``both[g, i, j]`` counts the rows of a group where i and j are 1; −1 stands for a leaf.
     """
     ones, zeros = np.empty_like(rows), np.empty_like(rows)
+    yes, no = np.bool_(True), np.bool_(False)  # typed: literals would compile it twice
     for f in range(both.shape[1]):
         if on_path[f]:
             continue
         for g in range(len(rows)):
             ones[g] = both[g, f, f]
             zeros[g] = rows[g] - ones[g]
-        cost1, below1 = _best_below(f, True, ones, both, on_path, costs, rest)
-        cost0, below0 = _best_below(f, False, zeros, both, on_path, costs, rest)
+        cost1, below1 = _best_below(f, yes, ones, both, on_path, costs, rest)
+        cost0, below0 = _best_below(f, no, zeros, both, on_path, costs, rest)
         if cost1 + cost0 == cost:
             return f, below1, below0
     return -1, -1, -1

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.bits import popcount
-from adtc.engine.kernels.ceiling import CLOSED, by_size, closed_terms, look_at_features
+from adtc.engine.kernels.ceiling import CLOSED, by_size, closed_terms, look_at_features, total_of
 from adtc.engine.kernels.cells import within
 from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.leaves import leaf_cell, leaf_labels
@@ -45,7 +45,7 @@ def draw(
     while tried < attempts and found < len(keys):
         tried += 1
         u = rng.random() * cumulative[-1]
-        at = min(np.searchsorted(cumulative, u, side="right"), len(numbers) - 1)
+        at = first_above(cumulative, u)
         node = lattice.base[level] + numbers[at]
         by_size(level, node, ways, bounds, terms, entries)
         k = choose(rng, entries[: most + 1])
@@ -88,7 +88,7 @@ def new_room(lattice, table, ways, sizes, n):
     """Make room for drawing trees."""
     depth = lattice.levels + 3
     groups = ways.counts.shape[1]
-    originals = np.empty(ways.multiplicity.sum(), np.int64)
+    originals = np.empty(total_of(ways.multiplicity), np.int64)
     at = 0
     for f in range(n):
         for _ in range(ways.multiplicity[f]):
@@ -116,9 +116,22 @@ def new_room(lattice, table, ways, sizes, n):
 
 
 @bare_kernel
+def first_above(cumulative, u):
+    """Find the first of ascending numbers that is larger; the last, if by rounding none is."""
+    lo, hi = 0, len(cumulative) - 1
+    while lo < hi:
+        middle = (lo + hi) >> 1
+        if cumulative[middle] > u:
+            hi = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+@bare_kernel
 def choose(rng, weights):
     """Draw a position in proportion to weights; −1 if all are zero."""
-    total = weights.sum()
+    total = total_of(weights)
     if total == 0:
         return -1
     u = rng.random() * total
@@ -249,8 +262,8 @@ def draw_closed(rng, node, k, n, table, full, ways, bounds, free, unlike, room, 
     for g in range(len(whole)):
         whole[g] = ways.counts[node, g]
     i, side = draw_split_of(
-        rng, room.mask, whole, again, -1, active, candidates, free, table, leaves.minsup, room,
-        ones, zeros,
+        rng, room.mask, whole, again, np.int64(-1), active, candidates, free, table, leaves.minsup,
+        room, ones, zeros,
     )  # fmt: skip
     if i < 0:
         return np.int64(-1)
@@ -261,8 +274,8 @@ def draw_closed(rng, node, k, n, table, full, ways, bounds, free, unlike, room, 
             take_side(room.mask, table.words[i], s, room.side)
             ones2, zeros2 = room.counts[3], room.counts[4]
             j, _ = draw_split_of(
-                rng, room.side, counts, 0, i, active, candidates, free, table, leaves.minsup,
-                room, ones2, zeros2,
+                rng, room.side, counts, np.int64(0), i, active, candidates, free, table,
+                leaves.minsup, room, ones2, zeros2,
             )  # fmt: skip
             if j < 0:
                 return np.int64(-1)

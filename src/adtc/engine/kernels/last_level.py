@@ -52,7 +52,7 @@ def start_tensor(C, totals, U, used, rest, leaves, multiplicity, b, work):
         return size, zero, Place(zero, zero, zero, zero, zero, zero)
     at = first_split(C, totals, used, leaves, b, work)
     return _add_splits(
-        work.table, size, work.none, zero, False, C, totals, U, used, rest, leaves, multiplicity, b,
+        work.table, size, work.none, zero, C, totals, U, used, rest, leaves, multiplicity, b,
         work, at,
     )  # fmt: skip
 
@@ -71,7 +71,7 @@ def finish_tensor(
             return pool, fill, np.int64(-1)
         h = reserve(h, size, at.n0)
         size, looked, at = _add_splits(
-            h, size, work.none, np.int64(0), False, C, totals, U, used, rest, leaves, multiplicity,
+            h, size, work.none, np.int64(0), C, totals, U, used, rest, leaves, multiplicity,
             b, work, at,
         )  # fmt: skip
         scanned += looked
@@ -100,7 +100,7 @@ def dense_tensor(
     find_hopeful(C, totals, used, rest, leaves, b, work)
     at = first_split(C, totals, used, leaves, b, work)
     _, scanned, _ = _add_splits(
-        work.table, zero, acc, base, True, C, totals, U, used, rest, leaves, multiplicity, b, work,
+        work.table, zero, acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work,
         at,
     )  # fmt: skip
     pool, fill = append_dense(acc, base, limbs, width, pool, fill)
@@ -137,11 +137,12 @@ def first_split(C, totals, used, leaves, b, work):
 
 @bare_kernel
 def _add_splits(
-    h, size, acc, base, dense, C, totals, U, used, rest, leaves, multiplicity, b, work, at
+    h, size, acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work, at
 ):  # fmt: skip
     """Add the splits from a place on, as long as the hash table has room for a cell's products.
 
-    Returns its number of keys, the number of pairs looked at and the place to go on from. Growing
+    They go into the array ``acc`` over all keys from ``base`` on, unless that is empty. Returns the
+    table's number of keys, the number of pairs looked at and the place to go on from. Growing
     is left to the caller, because tables that are handed to and fro count references.
     """
     limbs, zero = len(work.wide), np.int64(0)
@@ -158,7 +159,7 @@ def _add_splits(
             list1 = Cells(lists.keys[0], lists.values[0], lists.costs[0])
             list0 = Cells(lists.keys[1], lists.values[1], lists.costs[1])
             factor = np.uint64(multiplicity[U[work.active[a]]])
-            if dense:
+            if len(acc):
                 scanned += multiply_dense(
                     acc, base, limbs, list1, zero, n1, list0, zero, n0, factor, work.wide
                 )
@@ -171,7 +172,7 @@ def _add_splits(
                     return size, scanned, Place(a, active, support, row, n1, n0)
             if not leaves.trivial_splits:
                 size = drop_trivial(
-                    h, size, acc, base, dense, work.counts[0], work.counts[1], factor, leaves, b,
+                    h, size, acc, base, work.counts[0], work.counts[1], factor, leaves, b,
                     work.labels, work.cost,
                 )  # fmt: skip
         a += 1

@@ -78,8 +78,10 @@ def put_leaf(h, size, counts, leaves, b, labels, cost):
 
 
 @bare_kernel
-def drop_trivial(h, size, acc, base, dense, counts1, counts0, factor, leaves, b, labels, costs):
+def drop_trivial(h, size, acc, base, counts1, counts0, factor, leaves, b, labels, costs):
     """Take back the splits whose two children are leaves of equal label.
+
+    They were added to the array ``acc`` over all keys from ``base`` on; if it is empty, to ``h``.
 
     They may be taken before they are given: the table's numbers go below 0 then, see `take_from`.
     ``labels`` and ``costs`` have room for those of two leaves. Returns the table's number of keys;
@@ -96,7 +98,7 @@ def drop_trivial(h, size, acc, base, dense, counts1, counts0, factor, leaves, b,
                 key += leaf_cell(counts0, labels[1, j], leaves, costs[1])
                 for d in range(len(cost)):
                     cost[d] += costs[1, d]
-                if dense:
+                if len(acc):
                     at = (key - base) * limbs
                     take_from(acc[at : at + limbs], factor)
                 elif within(cost, b):

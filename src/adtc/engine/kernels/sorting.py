@@ -35,15 +35,16 @@ def _sort_few(pool, start, stop, spare):
     """Sort cells by moving each one up to its place; ``spare`` has room for one."""
     keys, values, costs = pool.keys, pool.values, pool.costs
     held_keys, held_values, held_costs = spare.keys, spare.values, spare.costs
+    first = np.int64(0)
     for k in range(start + 1, stop):
         if costs[k - 1, 0] <= costs[k, 0]:
             continue
-        copy_cell(keys, values, costs, k, held_keys, held_values, held_costs, 0)
+        copy_cell(keys, values, costs, k, held_keys, held_values, held_costs, first)
         at = k
         while at > start and costs[at - 1, 0] > held_costs[0, 0]:
             copy_cell(keys, values, costs, at - 1, keys, values, costs, at)
             at -= 1
-        copy_cell(held_keys, held_values, held_costs, 0, keys, values, costs, at)
+        copy_cell(held_keys, held_values, held_costs, first, keys, values, costs, at)
 
 
 @kernel

@@ -307,7 +307,7 @@ def append_leaf(node, leaves, counts, budgets, leaf, merged, pool, fill):
     return fill + n
 
 
-@hot_kernel
+@bare_kernel
 def weigh_rows(C, totals, active, work):
     """Write what all rows and those with each splitting feature are worth."""
     labels, channels, groups = work.weights.shape
@@ -326,7 +326,7 @@ def weigh_rows(C, totals, active, work):
                 _add_times(counts, active, weight, g == 0, work.ones[l, ch])
 
 
-@hot_kernel
+@bare_kernel
 def weigh_both(C, i, active, work):
     """Write what the rows with feature i and each other splitting feature are worth."""
     labels, channels, groups = work.weights.shape
@@ -341,7 +341,7 @@ def weigh_both(C, i, active, work):
                 _add_times(counts, active, work.weights[l, ch, g], g == 0, work.both[l, ch])
 
 
-@bare_kernel
+@hot_kernel
 def _add_times(numbers, n, factor, first, out):
     if first:
         for at in range(n):
@@ -351,7 +351,7 @@ def _add_times(numbers, n, factor, first, out):
             out[at] += factor * numbers[at]
 
 
-@hot_kernel
+@bare_kernel
 def _weigh_side(a, side, active, work):
     """Write what the two parts of a side of the a-th feature are worth, for every other feature."""
     labels, channels, _ = work.weights.shape
@@ -366,7 +366,7 @@ def _weigh_side(a, side, active, work):
                 part0[at] = here - part1[at]
 
 
-@bare_kernel
+@hot_kernel
 def _take_side(ones, both, n, side, out):
     if side:
         for at in range(n):
