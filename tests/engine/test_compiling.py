@@ -40,7 +40,7 @@ COUNTING = """
     print("\\n".join(called))
 """
 NOTED = """
-    import base64, pickle, sys
+    import base64, pickle
     from adtc.engine import compiling
     from adtc.engine.kernels import noting
 
@@ -49,23 +49,28 @@ NOTED = """
             print(call.module, call.name, pickle.loads(base64.b64decode(call.types)))
 
     with noting.calls_noted(show):
-        compiling.count_on_few_rows(int(sys.argv[1]))
+        compiling.count_on_few_rows()
 """
 
 
-def lines_of(program: str, depth: int, **environment: str) -> set[str]:
+def lines_of(program: str, *given: str, **environment: str) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), str(depth)],
+        [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program), *given],
         env=os.environ | environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return set(done.stdout.splitlines())
 
 
-@pytest.mark.parametrize("depth", compiling.DEPTHS)
-def test_what_counting_calls_is_noted(depth):
-    called = lines_of(COUNTING, depth)
+@pytest.fixture(scope="module")
+def noted() -> set[str]:
+    return lines_of(NOTED, NUMBA_DISABLE_JIT="1")
+
+
+@pytest.mark.parametrize("depth", [1, *compiling.DEPTHS, 6])
+def test_what_counting_calls_is_noted(depth, noted):
+    called = lines_of(COUNTING, str(depth))
     assert len(called) > 2
-    assert called - lines_of(NOTED, depth, NUMBA_DISABLE_JIT="1") == set()
+    assert called - noted == set()
 
 
 INNER = Call("m", "inner", "types", False, (), 1)
@@ -100,7 +105,7 @@ def test_calls_go_through_pipes():
 CREW = """
     import json, sys, time
     if sys.argv[1] == "note":
-        assert sys.argv[2] == "count-3"
+        assert sys.argv[2] == "count"
         while "never_notes" in sys.argv[0]:
             time.sleep(0.1)
         print({calls!r})
@@ -136,18 +141,18 @@ def log_of(crew: Path) -> list[str]:
 def test_every_noted_kernel_is_compiled_once(crew):
     seen: list[tuple[str, int, int]] = []
     monitor = Monitor(progress=lambda *step: seen.append(step))
-    compiling.compile_to_count(3, monitor)
+    compiling.compile_to_count(monitor)
     assert sorted(log_of(crew)) == ["inner", "large", "outer", "small"]
     assert [name for name in log_of(crew) if name != "small"] == ["inner", "outer", "large"]
     assert {stage for stage, *_ in seen} == {"compiling kernels, once"}
     assert all(done < total for _, done, total in seen)
-    compiling.compile_to_count(3, monitor)  # done already
+    compiling.compile_to_count(monitor)  # done already
     assert len(log_of(crew)) == 4
 
 
 def test_one_core_compiles_what_is_called(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_cores", lambda: 1)
-    compiling.compile_to_count(3, Monitor())
+    compiling.compile_to_count(Monitor())
     assert log_of(crew) == []
 
 
@@ -164,13 +169,13 @@ def test_only_one_core_asks_few_rows_itself(crew, monkeypatch, cores):
 
 @pytest.mark.parametrize("crew", ["dies"], indirect=True)
 def test_processes_that_die_hold_nothing_up(crew):
-    compiling.compile_to_count(3, Monitor())
-    assert compiling._done("count-3").exists()  # not tried again with every question
+    compiling.compile_to_count(Monitor())
+    assert compiling._done("count").exists()  # not tried again with every question
 
 
 def test_processes_that_cannot_start_hold_nothing_up(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_COMMAND", (str(crew.with_name("nothing")),))
-    compiling.compile_to_count(3, Monitor())
+    compiling.compile_to_count(Monitor())
     assert log_of(crew) == []
 
 
@@ -189,7 +194,7 @@ def test_cancelling_ends_the_processes(crew, monkeypatch):
 
     monitor.progress = cancel
     with pytest.raises(CancelledError):
-        compiling.compile_to_count(3, monitor)  # of itself it would never end
+        compiling.compile_to_count(monitor)  # of itself it would never end
     assert len(started) == 3
     assert all(process.poll() is not None for process in started)
-    assert not compiling._done("count-3").exists()
+    assert not compiling._done("count").exists()

@@ -134,7 +134,7 @@ def prepare(
     question = plan.question
     if known is not None and known.serves(plan):
         return replace(known, plan=plan, leaves=_leaves(plan, switches))
-    compile_to_count(question.space.max_depth, monitor)
+    compile_to_count(monitor)
     data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)

@@ -18,7 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import product
 from pathlib import Path
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adtc.engine.kernels.noting import Call, calls_noted
+from adtc.engine.kernels.noting import Call, calls_noted, get_ready
 from adtc.engine.monitor import Monitor
 
 if TYPE_CHECKING:
@@ -39,10 +39,9 @@ _MOST = 4  # processes: with more, the largest kernel and its parts would take l
 _WATCH = 0.05  # seconds between looks at the monitor
 
 
-def compile_to_count(max_depth: int, monitor: Monitor) -> None:
-    """Compile the kernels that count trees of some depth, unless that has been done."""
-    depth = min(max(max_depth, min(DEPTHS)), max(DEPTHS))
-    _compile_ahead(f"count-{depth}", monitor)
+def compile_to_count(monitor: Monitor) -> None:
+    """Compile the kernels that count trees, of whatever depth, unless that has been done."""
+    _compile_ahead("count", monitor)
 
 
 def compile_to_come_near(monitor: Monitor) -> None:
@@ -202,19 +201,21 @@ def _note(asked: str) -> None:
 def _compile() -> None:
     """Compile whatever is called for on standard input."""
     gc.disable()  # hardly anything would be found, and the process ends soon
+    get_ready()  # while calls are being noted
     for line in sys.stdin:
         with suppress(Exception):  # whoever calls this kernel is told
             Call.of_line(line).compile()
         print(flush=True)
 
 
-def count_on_few_rows(depth: int) -> None:
+def count_on_few_rows() -> None:
     """Count all trees, those under a constraint, and so few that most paths end in a leaf."""
     from adtc.engine.answers import count
     from adtc.engine.query import Space
 
-    for where in (None, "acc >= 0.7", f"acc >= 0.6 and size < {depth}"):
-        count(_few_rows(), Space(max_depth=depth), where)
+    for depth in DEPTHS:
+        for where in (None, "acc >= 0.7", f"acc >= 0.6 and size < {depth}"):
+            count(_few_rows(), Space(max_depth=depth), where)
 
 
 def come_near_on_few_rows() -> None:
@@ -243,7 +244,7 @@ def _few_rows() -> "Data":
 
 
 _QUESTIONS: dict[str, Callable[[], None]] = {
-    **{f"count-{depth}": partial(count_on_few_rows, depth) for depth in DEPTHS},
+    "count": count_on_few_rows,
     "come-near": come_near_on_few_rows,
 }
 

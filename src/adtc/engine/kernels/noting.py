@@ -15,7 +15,7 @@ from types import FrameType, FunctionType
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numba import typeof
+from numba import typeof, types
 
 from adtc.engine.kernels import jit
 
@@ -38,13 +38,13 @@ class Call(NamedTuple):
     def compile(self) -> None:
         """Compile the kernel for these types, and keep it on disk."""
         called: Any = getattr(importlib.import_module(self.module), self.name)
-        types = pickle.loads(base64.b64decode(self.types))
+        given = pickle.loads(base64.b64decode(self.types))
         if isinstance(called, FunctionType):
             return  # the few plain functions among the kernels need nothing
         if self.whole:
-            called.compile(types)
+            called.compile(given)
         else:
-            called.compile_part(types)
+            called.compile_part(given)
 
     def as_line(self) -> str:
         """Write the call down."""
@@ -55,6 +55,14 @@ class Call(NamedTuple):
         """Read a call that was written down."""
         module, name, types, whole, below, work = json.loads(line)
         return cls(module, name, types, whole, tuple(below), work)
+
+
+def get_ready() -> None:
+    """Compile a small part, so that Numba has done what it does once per process."""
+    from adtc.engine.kernels import bits
+
+    small: Any = bits.popcount
+    small.compile_part((types.uint64,))
 
 
 @contextmanager
