@@ -126,6 +126,12 @@ def test_paths_are_numbered_without_gaps(n, max_depth):
     assert sorted(numbers) == list(range(sum(lattice.path_counts(paths, n))))
 
 
+def test_ranks_look_ahead_at_numbers_beyond_a_word():
+    binomial = lattice.numbered_paths(n := 200_000, 4).binomial
+    assert binomial[n, 2] == math.comb(n, 2)
+    assert math.comb(n, 4) > binomial[n, 4] == 2**62
+
+
 @given(tables(), st.integers(0, 2), st.integers(0, 3))
 @settings(max_examples=30)
 def test_merging_features_does_not_change_the_number_of_trees(data, minsup, max_depth):

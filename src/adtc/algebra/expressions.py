@@ -180,6 +180,8 @@ def _level(x: Term | Formula) -> int:
 
 def _digits(number: Fraction) -> str:
     """Write a number as a decimal if that is exact, with an exponent only if it is long."""
+    if number.denominator == 1 and len(whole := str(number.numerator)) <= _PLAIN:
+        return whole
     places = _places(number)
     if places is None:
         return f"({number})"

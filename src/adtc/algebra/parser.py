@@ -151,23 +151,23 @@ class _Parser:
     def operand(self) -> _Part:
         """Read a number, a name, a call, a parenthesis, or one of these behind signs."""
         token = self.advance()
-        match token:
-            case Token("number"):
+        match token.kind, token.text:
+            case "number", _:
                 return _Part(Number(self.number(token)), token.start, token.end)
-            case Token("name"):
+            case "name", _:
                 return self.name_or_call(token)
-            case Token("sign", "true" | "false"):
+            case "sign", "true" | "false":
                 return _Part(Truth(token.text == "true"), token.start, token.end)
-            case Token("sign", "not"):
+            case "sign", "not":
                 part = self.nested(token, COMPARE)
                 return self.made(Not(self.formula(part)), [part], token.start)
-            case Token("sign", "-"):
+            case "sign", "-":
                 part = self.nested(token, SIGN)
                 return self.made(Negate(self.term(part)), [part], token.start)
-            case Token("sign", "+"):
+            case "sign", "+":
                 part = self.nested(token, SIGN)
                 return part._replace(x=self.term(part), start=token.start)
-            case Token("sign", "("):
+            case "sign", "(":
                 part = self.nested(token)
                 return part._replace(start=token.start, end=self.close(token))
         raise self.missing(token)
@@ -203,11 +203,13 @@ class _Parser:
 
     def number(self, token: Token) -> Fraction:
         """Read a number exactly, and refuse one whose digits would be a burden."""
+        if token.text.isdecimal() and len(token.text) <= _MAX_DIGITS:
+            return Fraction(int(token.text))
         literal = token.text.rstrip("%").rstrip()
         mantissa, _, exponent = literal.lower().partition("e")
         digits = mantissa.replace(".", "").strip("0")
         if len(exponent) <= len("-999") and len(digits) <= _MAX_DIGITS:
-            number = Fraction(int(literal) if literal.isdigit() else literal)
+            number = Fraction(literal)
             if token.text.endswith("%"):
                 number /= 100
             if number == 0 or _LEAST <= number <= _MOST:

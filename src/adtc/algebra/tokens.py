@@ -28,13 +28,12 @@ _MISPLACED = {
 }
 
 _WORD = re.compile(
-    r"""
-    (?P<space>\s+)
-  | (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:\s*%)?)
+    r"""\s*(?:
+    (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:\s*%)?)
   | (?P<name>[A-Za-z_][A-Za-z_0-9]*)
   | (?P<elsewhere>&&?|\|\|?|\*\*|\^|~|=>|=<|<>|!(?!=))
   | (?P<sign><=|>=|==|!=|[-+*/<>=(),≤≥≠×·⋅÷−∧∨¬])
-    """,
+    )""",
     re.VERBOSE,
 )
 _SHOWN = 100  # columns of the user's text in a message: carets must not wrap in a terminal
@@ -59,16 +58,17 @@ def tokenize(text: str) -> list[Token]:
     ['size', '<=', '4', 'and', 'acc', '>=', '90%', '']
     """
     tokens = []
-    position = 0
-    while position < len(text):
+    position, stop = 0, len(text.rstrip())
+    while position < stop:
         match = _WORD.match(text, position)
         if match is None:
-            sentence = f"unknown character {text[position]!r}"
-            sentence = _MISPLACED.get(text[position], sentence)
-            raise syntax_error(text, position, position + 1, sentence)
-        start, position = match.span()
-        word = match.group()
-        match match.lastgroup:
+            start = stop - len(text[position:stop].lstrip())
+            sentence = _MISPLACED.get(text[start], f"unknown character {text[start]!r}")
+            raise syntax_error(text, start, start + 1, sentence)
+        kind = match.lastgroup or ""
+        word = match[kind]
+        start, position = match.span(kind)
+        match kind:
             case "number":
                 tokens.append(Token("number", word, start, position))
             case "name":
@@ -79,7 +79,7 @@ def tokenize(text: str) -> list[Token]:
             case "elsewhere":
                 sentence = f"'{word}' is not an operator here; write '{_ELSEWHERE[word]}'"
                 raise syntax_error(text, start, position, sentence)
-    return [*tokens, Token("end", "", position, position)]
+    return [*tokens, Token("end", "", len(text), len(text))]
 
 
 def locate(text: str, name: str) -> tuple[int, int]:

@@ -76,16 +76,29 @@ def distinct(numbers: npt.NDArray[np.signedinteger[Any]]) -> tuple[Rows, Rows]:
     >>> distinct(np.array([3, 0, 3, 1]))
     (array([1, 3, 0]), array([2, 0, 2, 1]))
     """
-    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
-    if high - low > _ROOMY * len(numbers):
-        _, first, group = np.unique(numbers, return_index=True, return_inverse=True)
-        return first.astype(np.int64), group.reshape(-1).astype(np.int64)
-    places = np.subtract(numbers, low, dtype=np.int64)
-    occurs = np.bincount(places) > 0
-    group = (np.cumsum(occurs) - 1)[places]
-    first = np.empty(int(np.count_nonzero(occurs)), np.int64)
+    values, group = ranked(numbers)
+    first = np.empty(len(values), np.int64)
     first[group[::-1]] = np.arange(len(numbers) - 1, -1, -1)  # the last one written stays
     return first, group
+
+
+def ranked(numbers: npt.NDArray[np.signedinteger[Any]]) -> tuple[Rows, Rows]:
+    """Return the numbers that occur, ascending, and the place of each row's number among them.
+
+    Examples
+    --------
+    >>> ranked(np.array([3, 0, 3, 1]))
+    (array([0, 1, 3]), array([2, 0, 2, 1]))
+    """
+    low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
+    if high - low > _ROOMY * len(numbers):
+        values, group = np.unique(numbers, return_inverse=True)
+        return values.astype(np.int64), group.reshape(-1).astype(np.int64)
+    places = np.subtract(numbers, low, dtype=np.int64)
+    occurs = np.bincount(places) > 0
+    values = np.flatnonzero(occurs)
+    group = places if len(values) == len(occurs) else (np.cumsum(occurs) - 1)[places]
+    return values + low, group
 
 
 def _row_keys(bits: Words, codes: Sequence[Codes], n_rows: int) -> npt.NDArray[np.uint8]:

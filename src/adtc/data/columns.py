@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from adtc.data.bits import Codes, Rows, distinct
+from adtc.data.bits import Codes, Rows, ranked
 from adtc.errors import DataError
 
 Scalar = str | int | float | bool
@@ -142,8 +142,8 @@ def encode_whole(name: str, numbers: npt.NDArray[np.signedinteger[Any]]) -> Colu
     >>> column.values.tolist(), column.codes.tolist()
     ([-1, 40], [1, 0, 1])
     """
-    first, codes = distinct(numbers)
-    return Column(name, "number", numbers[first].astype(np.int64), codes.astype(np.int32))
+    values, codes = ranked(numbers)
+    return Column(name, "number", values, codes.astype(np.int32))
 
 
 def format_number(x: float) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import Binning, BinningOptions
-from adtc.data.bits import Codes, Rows, Words, distinct, equal_rows, pack, take_rows, unpack
+from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
 from adtc.data.coding import (
     BINARY,
     Coding,
@@ -297,12 +297,16 @@ class Data:
 
         Combinations come in lexicographic order, as rows of codes.
         """
-        columns = [self.y, self.z, *(codes for _, codes in self.references)]
-        first, member = np.zeros(1, np.int64), np.zeros(self.n_rows, np.int64)
-        for codes in columns:  # numbers stay small: each step counts only what occurs
-            if most := int(codes.max(initial=0)):  # else it tells no rows apart
-                first, member = distinct(member * (most + 1) + codes)
-        return np.stack([codes[first] for codes in columns], axis=1), member
+        kinds, member = np.zeros((1, 0), np.int32), np.zeros(self.n_rows, np.int64)
+        for codes in (self.y, self.z, *(codes for _, codes in self.references)):
+            base = int(codes.max(initial=0)) + 1
+            numbers = np.arange(len(kinds))
+            if base > 1:  # else it tells no rows apart
+                # numbers stay small: each step counts only what occurs
+                numbers, member = ranked(member * base + codes)
+            before, own = np.divmod(numbers, base)
+            kinds = np.concatenate([kinds[before], own[:, None]], axis=1, dtype=np.int32)
+        return kinds, member
 
     @cached_property
     def fingerprint(self) -> str:

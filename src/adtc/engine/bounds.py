@@ -97,12 +97,19 @@ def inside_pass(
     Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
     paths.ascend(lattice.levels, n, lattice, costs, counts, found)
     exists = counts.sum(axis=1) >= minsup
-    single = np.array([form.per_leaf for form in forms], kind)
-    least = np.where(exists, single[:, None], costs.infinity)
-    least[searched] = found[: len(searched)]
-    splits = np.repeat(2 * single[:, None], sizes[-1], axis=1)  # they have two leaves
-    splits[searched] = found[len(searched) :, int(lattice.base[-1]) :]
+    least, splits = found[: len(searched)], found[len(searched) :, int(lattice.base[-1]) :]
+    if len(searched) < len(forms):
+        single = np.array([form.per_leaf for form in forms], kind)[:, None]
+        least = _among(np.where(exists, single, costs.infinity), searched, least)
+        # trees that are no single leaf have two leaves at least
+        splits = _among(np.repeat(2 * single, sizes[-1], axis=1), searched, splits)
     return Inside(counts, least, int(costs.infinity), exists), splits
+
+
+def _among(values: Array, places: list[int], known: Array) -> Array:
+    """Put known rows in their places among others."""
+    values[places] = known
+    return values
 
 
 def path_costs(

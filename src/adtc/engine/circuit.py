@@ -360,10 +360,9 @@ class _Builder:
     def _joined(self, parts: list[tuple[Cells, int]], limbs: int) -> Cells:
         """Put the jobs' pools behind one another."""
         pools = [Cells(*(column[:fill] for column in pool)) for pool, fill in parts]
-        if len(pools) == 1:
-            return pools[0]
-        columns = zip(self._no_cells(limbs), *pools, strict=True)
-        return Cells(*(np.concatenate(column) for column in columns))
+        if len(pools) <= 1:
+            return pools[0] if pools else self._no_cells(limbs)
+        return Cells(*map(np.concatenate, zip(*pools, strict=True)))
 
     def _limbs(self, largest: float, level: int) -> int:
         """Return how many 64-bit limbs surely hold every sum of a level.

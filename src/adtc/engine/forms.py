@@ -187,8 +187,9 @@ class Reader:
 
         What label 0 would contribute is the same for every tree and goes into the constant.
         """
-        # a plan needs the same form as budget, axis and filter
-        key = (affine.constant, *affine.coefficients.items())
+        # a plan needs the same form as budget, axis and filter; fractions take long to hash
+        whole = {name: c.as_integer_ratio() for name, c in affine.coefficients.items()}
+        key = (affine.constant.as_integer_ratio(), *whole.items())
         if key not in self._reduced:
             self._reduced[key] = self._reduce(affine)
         return self._reduced[key]

@@ -19,6 +19,7 @@ from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
 _MOST_PATHS = 2**40
+_ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
 
 
@@ -109,10 +110,11 @@ def bit_planes(
 ) -> inside.Table:
     """Lay out the rows by group and binary digit of their weight, and count all pairs once."""
     width = max(1, int(data.weights.max()).bit_length())
+    digits = [data.weights >> b & 1 == 1 for b in range(width)]
     planes = [
-        (g, b, np.flatnonzero((groups == g) & (data.weights >> b & 1 == 1)))
+        (g, b, np.flatnonzero((groups == g) & digit))
         for g in range(n)
-        for b in range(width)
+        for b, digit in enumerate(digits)
     ]
     planes = [plane for plane in planes if len(plane[2])]
     packed = [pack(features.columns.take(rows, axis=1)) for _, _, rows in planes]
@@ -145,14 +147,30 @@ def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
-    # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
-    binomial = [[min(math.comb(i, j), 2**62) for j in range(levels + 3)] for i in range(n + 2)]
     return inside.Lattice(
-        binomial=np.array(binomial, np.int64),
+        # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
+        binomial=_binomials(n + 2, levels + 3),
         base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
         levels=levels,
         rest=min(2, max_depth - levels),
     )
+
+
+def _binomials(rows: int, columns: int) -> npt.NDArray[np.int64]:
+    """Make Pascal's triangle, C(i, j) in row i; no number is larger than 2^62.
+
+    Examples
+    --------
+    >>> _binomials(4, 3).tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 2, 1], [1, 3, 3]]
+    """
+    triangle = [[1] * rows]
+    for _ in range(columns - 1):
+        # C(i, j + 1) is the sum of all C(h, j) with h < i
+        triangle.append([0, *itertools.accumulate(triangle[-1][:-1])])
+    if max(column[-1] for column in triangle) > _ROOM:
+        triangle = [[min(number, _ROOM) for number in column] for column in triangle]
+    return np.ascontiguousarray(np.array(triangle, np.int64).T)
 
 
 def path_number(lattice: inside.Lattice, path: Path) -> int:

@@ -16,6 +16,7 @@ from adtc.algebra.formula import substitute as replace_names
 from adtc.algebra.metrics import DEPTH, SUPPORT
 from adtc.engine.query import Question
 
+_NONE = Fraction()
 _MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "="}
 
 
@@ -78,8 +79,10 @@ def at_depth(question: Question, depth: int) -> Question:
 
 def without_depth(form: Affine) -> tuple[Affine, Fraction]:
     """Split a form into what adds up over leaves and its coefficient of the depth."""
+    if DEPTH.name not in form.coefficients:
+        return form, _NONE
     others = {name: c for name, c in form.coefficients.items() if name != DEPTH.name}
-    return Affine(others, form.constant), form.coefficients.get(DEPTH.name, Fraction())
+    return Affine(others, form.constant), form.coefficients[DEPTH.name]
 
 
 def _atoms(formula: Formula) -> Iterable[Formula]:
