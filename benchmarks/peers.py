@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ from tables import DL_TABLES
 HERE = Path(__file__).resolve().parent
 ENVIRONMENT = HERE.parent / ".venv-peers"
 SECONDS = 120  # for one tool on one case, unless told otherwise
+# A machine changes its speed within seconds, so tools with quick answers are asked in turn.
+ROUNDS, QUICK = 3, 0.1
 HEAD = (
     "| question | answer | adtc s | MB | peer | its s | MB | its s / adtc s | agree |\n"
     "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |"
@@ -46,11 +49,26 @@ class Run:
 
     @property
     def seconds(self) -> float | None:
-        return None if self.answer is None else float(self.answer["seconds"])
+        return None if self.answer is None else statistics.median(self.answer["seconds"])
 
     @property
     def megabytes(self) -> float | None:
         return None if self.answer is None else float(self.answer["peak_mb"])
+
+    @property
+    def quick(self) -> bool:
+        return self.seconds is not None and self.seconds < QUICK
+
+    def joined(self, later: "Run") -> "Run":
+        """Add the seconds of a later round; all else is as the first one said."""
+        if self.answer is None or later.answer is None:
+            return self
+        if later.answer["value"] != self.answer["value"]:
+            raise ValueError(
+                f"{self.tool} said {later.answer['value']} after {self.answer['value']}"
+            )
+        both = self.answer["seconds"] + later.answer["seconds"]
+        return Run(self.tool, self.answer | {"seconds": both})
 
 
 def python_of(peer: Peer) -> Path:
@@ -109,9 +127,21 @@ def run(tool: str, case: Case, table: Path, folder: Path, seconds: float) -> Run
         print(f"{tool} on {label(case)}: {lines[-1]}", file=sys.stderr)
         return Run(tool, None, _reason(done.returncode, lines[-1]))
     answer = json.loads(out.read_text())
-    if answer["seconds"] > seconds:
+    if answer["seconds"][0] > seconds:
         return Run(tool, None, f"> {seconds:g} s")
     return Run(tool, answer)
+
+
+def run_in_turn(
+    tools: list[str], case: Case, table: Path, folder: Path, seconds: float
+) -> dict[str, Run]:
+    """Ask all tools, and those with quick answers again in further rounds."""
+    runs = {tool: run(tool, case, table, folder, seconds) for tool in tools}
+    for _ in range(ROUNDS - 1):
+        for tool, before in runs.items():
+            if before.quick:
+                runs[tool] = before.joined(run(tool, case, table, folder, seconds))
+    return runs
 
 
 def _reason(code: int, line: str) -> str:
@@ -176,9 +206,9 @@ def compare(only: str | None, peers: Iterable[str], seconds: float) -> Iterator[
                 continue
             if not table.exists():
                 np.savez(table, X=arrays.X, y=arrays.y, z=arrays.z)
-            ours = run("adtc", case, table, folder, seconds)
-            for peer in asked:
-                theirs = run(peer, case, table, folder, seconds)
+            runs = run_in_turn(["adtc", *asked], case, table, folder, seconds)
+            ours = runs.pop("adtc")
+            for theirs in runs.values():
                 yield line_of(case, ours, theirs, agreement(case, ours, theirs, arrays))
 
 
