@@ -1,6 +1,8 @@
 """Reading CSV and Parquet files: what comes in, and what is refused in which words."""
 
 import gzip
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -151,3 +153,15 @@ def test_unknown_column_in_a_file(write):
         UnknownColumnError, match=r"unknown column 'incom'\. Did you mean 'income'\?"
     ):
         read(write("age,income\n1,0\n2,1\n"), target="incom")
+
+
+def test_a_table_is_read_without_pandas(write):
+    """Where it is installed, most of Arrow's conversions load it, for a third of a second."""
+    path = write("age,town,y\n20,a,no\n,b,yes\n41,NA,yes\n")
+    program = (
+        f"import sys, adtc; data = adtc.read({str(path)!r}, target='y', nbins=2); "
+        "print(*data.feature_names, 'pandas' in sys.modules, sep='; ')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
+    said = "age <= 30.5; age is missing; town = b; town is missing; False"
+    assert done.stdout.decode().strip() == said

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.data.arrow import numbers_of
+
 Words = npt.NDArray[np.uint64]
 Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
@@ -60,7 +62,7 @@ def equal_rows(bits: Words, codes: Sequence[Codes], n_rows: int) -> tuple[Rows, 
         pa.binary(keys.shape[1]), n_rows, [None, pa.py_buffer(keys)]
     )
     # A hash table over whole keys: exact, and in order of first appearance.
-    return distinct(binary.dictionary_encode().indices.to_numpy())
+    return distinct(numbers_of(binary.dictionary_encode().indices))
 
 
 def distinct(numbers: npt.NDArray[np.signedinteger[Any]]) -> tuple[Rows, Rows]:

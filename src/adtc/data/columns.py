@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from adtc.data.arrow import numbers_of, text_array
 from adtc.data.bits import Codes, Rows, ranked
 from adtc.errors import DataError
 
@@ -58,9 +59,9 @@ class Column:
             return self
         if self.kind == "boolean":
             return _recode(self, "number", self.values.astype(np.int64))
-        parsed = _parse_numbers(_arrow_text(self.values))
+        parsed = _parse_numbers(text_array(self.values))
         if parsed is None:
-            bad = next(v for v in self.values if _parse_numbers(_arrow_text([v])) is None)
+            bad = next(v for v in self.values if _parse_numbers(text_array([v])) is None)
             raise DataError(
                 f"column '{self.name}' should hold numbers, but it holds '{bad}'; "
                 "treat it as a category or add that spelling to the missing values (na)."
@@ -74,7 +75,7 @@ class Column:
         if self.kind == "text" and all(v in _BOOLEANS for v in self.values):
             return _recode(self, "boolean", np.array([_BOOLEANS[v] for v in self.values], bool))
         bad = None
-        parsed = self.values if self.kind == "number" else _parse_numbers(_arrow_text(self.values))
+        parsed = self.values if self.kind == "number" else _parse_numbers(text_array(self.values))
         if parsed is None:
             bad = next(v for v in self.values if v not in ("0", "1"))
         elif not self.zero_one(parsed):
@@ -166,7 +167,7 @@ def format_scalar(x: Scalar) -> str:
 
 def _known_numbers(column: Column, na: Collection[str]) -> Column:
     """Find the numbers that stand for a missing value."""
-    spelled = [_parse_numbers(_arrow_text([text.strip()])) for text in na]
+    spelled = [_parse_numbers(text_array([text.strip()])) for text in na]
     marks = [float(number[0]) for number in spelled if number is not None]
     codes = column.codes
     values = column.values
@@ -196,8 +197,8 @@ def _texts(name: str, array: Any, na: set[str], parse: bool) -> Column:
 
     codes, dictionary = _dictionary(array.cast(pa.large_string()))
     stripped = pc.utf8_trim_whitespace(dictionary)
-    missing = pc.is_in(stripped, pa.array(sorted(na), pa.large_string()))
-    codes = _take(_without(missing.to_numpy(zero_copy_only=False)), codes)
+    missing = pc.is_in(stripped, text_array(sorted(na)))
+    codes = _take(_without(numbers_of(missing)), codes)
     known = stripped.filter(pc.invert(missing))
     parsed = _parse_numbers(known) if parse and len(known) else None
     if parsed is not None:
@@ -214,15 +215,15 @@ def _sorted_text(name: str, texts: Any, codes: Codes) -> Column:
     merged = texts.dictionary_encode()
     order = pc.sort_indices(merged.dictionary)
     rank = np.empty(len(order), np.int32)
-    rank[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    rank[numbers_of(order)] = np.arange(len(order), dtype=np.int32)
     values = _objects(merged.dictionary.take(order).to_pylist())
-    return Column(name, "text", values, _take(rank[merged.indices.to_numpy()], codes))
+    return Column(name, "text", values, _take(rank[numbers_of(merged.indices)], codes))
 
 
 def _raw(name: str, kind: Kind, array: Any) -> Column:
     """Encode without sorting the values."""
     codes, dictionary = _dictionary(array)
-    return Column(name, kind, dictionary.to_numpy(zero_copy_only=False), codes)
+    return Column(name, kind, numbers_of(dictionary), codes)
 
 
 def _dictionary(array: Any) -> tuple[Codes, Any]:
@@ -231,9 +232,9 @@ def _dictionary(array: Any) -> tuple[Codes, Any]:
 
     if isinstance(array, pa.ChunkedArray):
         array = array.combine_chunks()
-    encoded = array.dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes.astype(np.int32), encoded.dictionary
+    encoded = array.dictionary_encode(null_encoding="encode")  # null is a value like others
+    null = numbers_of(encoded.dictionary.is_null())
+    return _take(_without(null), numbers_of(encoded.indices)), encoded.dictionary.drop_null()
 
 
 def _decode(array: Any) -> Any:
@@ -267,7 +268,7 @@ def _parse_numbers(texts: Any) -> npt.NDArray[Any] | None:
 
     for kind in (pa.int64(), pa.float64()):
         try:
-            parsed: npt.NDArray[Any] = texts.cast(kind).to_numpy(zero_copy_only=False)
+            parsed = numbers_of(texts.cast(kind))
         except pa.ArrowInvalid:
             continue
         return parsed
@@ -279,12 +280,6 @@ def _is_view(kind: Any) -> bool:
     import pyarrow.types as pt
 
     return hasattr(pt, "is_string_view") and bool(pt.is_string_view(kind))
-
-
-def _arrow_text(values: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(values, pa.large_string())
 
 
 def _objects(values: list[Any]) -> npt.NDArray[Any]:

@@ -22,7 +22,9 @@ def arrow_table(frame: object) -> Any:
             f"but a {type(frame).__name__} came; read a file with adtc.read."
         )
     try:
-        table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
+        table: Any = frame
+        if not isinstance(frame, pa.Table):  # of a table, too, it would ask pandas if it is its own
+            table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the frame cannot be read: {' '.join(str(error).split())}.") from None
     table = table.drop_columns(_index_columns(table))
