@@ -268,7 +268,7 @@ def test_what_another_process_put_in_its_place_is_not_taken(monkeypatch):
     monkeypatch.setattr(jit, "digest_of_kernels", lambda: digest)
     kept = jit.kernel(_cube)
     assert (kept(2), kept(0.5)) == (8, 0.125)
-    file = kept._cache._cache_file
+    file = kept._cache.opened._cache_file
     places = file._load_index()
     assert len(places) == 2
     file._save_index(dict(zip(places, reversed(places.values()), strict=True)))
@@ -276,3 +276,13 @@ def test_what_another_process_put_in_its_place_is_not_taken(monkeypatch):
     assert isinstance(confused(2), int)  # not the code for floats
     assert not confused.stats.cache_hits
     assert confused(0.5) == 0.125
+
+
+def test_without_a_place_for_a_cache_nothing_is_kept(monkeypatch):
+    def no_place(function):
+        raise RuntimeError(f"cannot cache {function.__name__}: no locator available")
+
+    monkeypatch.setattr(jit, "_KernelCache", no_place)
+    alone = jit.kernel(_cube)
+    assert alone(2) == 8
+    assert jit.cache_folder(alone) is None

@@ -10,8 +10,7 @@ them. It leans on how Numba is built inside, hence the bound on its version.
 
 import os
 from collections.abc import Callable
-from contextlib import suppress
-from functools import cache
+from functools import cache, cached_property
 from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
@@ -19,7 +18,12 @@ from typing import Any, TypeVar, cast
 
 from llvmlite import binding as llvm
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    NullCache,
+)
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_machinery import PassManager, register_pass
@@ -79,9 +83,7 @@ def compiling() -> bool:
 
 
 def _cached(compiled: F) -> F:
-    if JIT_ENABLED:
-        with suppress(RuntimeError):  # Numba found no place for its cache
-            cast(_Kernel, compiled).enable_caching()
+    cast(_Kernel, compiled).enable_caching()
     return compiled
 
 
@@ -93,10 +95,18 @@ class _Kernel(CPUDispatcher):
     ) -> None:
         compiler = _HotKernelCompiler if hot else _KernelCompiler
         super().__init__(function, targetoptions=OPTIONS, pipeline_class=compiler)
+        self._bare, self._hot, self._kept = bare, hot, False
+
+    @cached_property
+    def _part(self) -> Any:
+        """What others call; most processes find all kernels compiled, and need none of these."""
         # said of every part: unsaid, it would be as for the caller that was compiled first
-        options = OPTIONS | {"_nrt": not bare}
-        part_compiler = _HotPartCompiler if hot and bare else _PartCompiler
-        self._part = _Part(function, targetoptions=options, pipeline_class=part_compiler)
+        options = OPTIONS | {"_nrt": not self._bare}
+        compiler = _HotPartCompiler if self._hot and self._bare else _PartCompiler
+        part = _Part(self.py_func, targetoptions=options, pipeline_class=compiler)
+        if self._kept:
+            part.enable_caching()
+        return part
 
     def compile(self, sig: Any) -> Any:
         _at_work.append(self)
@@ -110,14 +120,41 @@ class _Kernel(CPUDispatcher):
         self._part.compile(sig)
 
     def enable_caching(self) -> None:
-        self._cache = _KernelCache(self.py_func)
-        self._part.enable_caching()
+        self._cache, self._kept = _CacheWhenNeeded(_KernelCache, self.py_func), True
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         return self._part.get_call_template(args, kws)
 
     def get_overload(self, sig: Any) -> Any:
         return self._part.get_overload(sig)
+
+
+class _CacheWhenNeeded(NullCache):
+    """A cache that is opened when it is first asked: to find its place takes a while.
+
+    Where there is no place for it, nothing is kept.
+    """
+
+    def __init__(self, kind: type[FunctionCache], function: Callable[..., Any]) -> None:
+        self._kind, self._function = kind, function
+
+    @cached_property
+    def opened(self) -> NullCache | FunctionCache:
+        """The cache itself."""
+        try:
+            return self._kind(self._function)
+        except RuntimeError:  # Numba found no place
+            return NullCache()
+
+    @property
+    def cache_path(self) -> str | None:
+        return cast(str | None, self.opened.cache_path)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return self.opened.load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        self.opened.save_overload(sig, data)
 
 
 class _KernelCache(FunctionCache):
@@ -190,7 +227,7 @@ class _Part(CPUDispatcher):
     """Code that kernels call, never Python: there is no machine code to register for its sake."""
 
     def enable_caching(self) -> None:
-        self._cache = _PartCache(self.py_func)
+        self._cache = _CacheWhenNeeded(_PartCache, self.py_func)
 
     def add_overload(self, cres: Any) -> None:
         self.overloads[tuple(cres.signature.args)] = cres
