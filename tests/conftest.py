@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from adtc.engine.compiling import compile_to_come_near, compile_to_count
+from adtc.engine.compiling import (
+    compile_to_come_near,
+    compile_to_count,
+    compile_to_optimize,
+)
 from adtc.engine.monitor import Monitor
 
 # An example lists all trees of a space, so its time says nothing about a defect.
@@ -35,8 +39,8 @@ SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile kernels before workers start: each of them would do so for itself."""
     if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", 0):
-        compile_to_count(Monitor())
-        compile_to_come_near(Monitor())
+        for compile_ahead in (compile_to_count, compile_to_optimize, compile_to_come_near):
+            compile_ahead(Monitor())
 
 
 @pytest.fixture(scope="session")

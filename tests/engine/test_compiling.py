@@ -1,9 +1,11 @@
-"""Kernels are compiled ahead for what counting calls, in processes that leave nothing behind."""
+"""Kernels are compiled ahead for what questions call, in processes that leave nothing behind."""
 
 import os
 import subprocess
 import sys
 import textwrap
+from functools import cache
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from adtc.errors import CancelledError
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
 
-COUNTING = """
+CALLED = """
     import sys
     from adtc.engine.kernels import jit
 
@@ -31,16 +33,21 @@ COUNTING = """
     import adtc
 
     data = adtc.load_dataset("german-credit", nbins=2)
-    depth = int(sys.argv[1])
+    depth, asked = int(sys.argv[1]), sys.argv[2]
     space = adtc.Space(max_depth=depth, relminsup=0.2)
-    adtc.count(data, space)
-    adtc.count(data, space, where="acc >= 0.7")
-    adtc.count(data, space, where="error + 10 * size <= 1.05 * least(error + 10 * size)")
-    adtc.count(data, adtc.Space(max_depth=depth, relminsup=0.2, labels="majority", max_size=6))
+    if asked == "count":
+        adtc.count(data, space)
+        adtc.count(data, space, where="acc >= 0.7")
+        adtc.count(data, space, where="error + 10 * size <= 1.05 * least(error + 10 * size)")
+        adtc.count(data, adtc.Space(max_depth=depth, relminsup=0.2, labels="majority", max_size=6))
+    else:
+        adtc.optimize(data, space)
+        adtc.optimize(data, space, maximize="f1")
+        adtc.optimize(data, space, minimize="error + 10 * size")
     print("\\n".join(called))
 """
 NOTED = """
-    import base64, pickle
+    import base64, pickle, sys
     from adtc.engine import compiling
     from adtc.engine.kernels import noting
 
@@ -49,7 +56,7 @@ NOTED = """
             print(call.module, call.name, pickle.loads(base64.b64decode(call.types)))
 
     with noting.calls_noted(show):
-        compiling.count_on_few_rows()
+        compiling._QUESTIONS[sys.argv[1]]()
 """
 
 
@@ -61,16 +68,20 @@ def lines_of(program: str, *given: str, **environment: str) -> set[str]:
     return set(done.stdout.splitlines())
 
 
-@pytest.fixture(scope="module")
-def noted() -> set[str]:
-    return lines_of(NOTED, NUMBA_DISABLE_JIT="1")
+@cache
+def noted(asked: str) -> set[str]:
+    return lines_of(NOTED, asked, NUMBA_DISABLE_JIT="1")
 
 
-@pytest.mark.parametrize("depth", [1, *compiling.DEPTHS, 6])
-def test_what_counting_calls_is_noted(depth, noted):
-    called = lines_of(COUNTING, str(depth))
-    assert len(called) > 2
-    assert called - noted == set()
+@pytest.mark.parametrize(
+    ("asked", "depth"),
+    # best trees deeper than that take kernels of their own, in numbers of 16 bits
+    [*product(["count"], [1, *compiling.DEPTHS, 6]), *product(["optimize"], range(1, 5))],
+)
+def test_what_a_question_calls_is_noted(asked, depth):
+    called = lines_of(CALLED, str(depth), asked)
+    assert len(called) > 1
+    assert called - noted(asked) == set()
 
 
 INNER = Call("m", "inner", "types", False, (), 1)

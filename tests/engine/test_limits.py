@@ -98,7 +98,7 @@ def test_edge_cases_are_counted_as_specified(table, space, where):
 
 @pytest.mark.parametrize("objective", ["N00", "error", "-size"])
 @pytest.mark.parametrize("minsup", [1, 14_000, 40_000, 70_000])
-@pytest.mark.parametrize("depth", [1, 2, 3])
+@pytest.mark.parametrize("depth", [1, 2, 3, 5])
 def test_more_rows_of_one_label_than_short_numbers_hold(depth, minsup, objective):
     data = adtc.Data.from_arrays(CORNERS, [0] * 8, weights=[14_000] * 8)
     found, expected = (

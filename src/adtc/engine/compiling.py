@@ -44,6 +44,11 @@ def compile_to_count(monitor: Monitor) -> None:
     _compile_ahead("count", monitor)
 
 
+def compile_to_optimize(monitor: Monitor) -> None:
+    """Compile the kernels that find best trees, where numbers of 16 bits do not pay."""
+    _compile_ahead("optimize", monitor)
+
+
 def compile_to_come_near(monitor: Monitor) -> None:
     """Compile the kernels that tell how near trees come to a condition, also on one core."""
     if not _compile_ahead("come-near", monitor):
@@ -218,6 +223,15 @@ def count_on_few_rows() -> None:
             count(_few_rows(), Space(max_depth=depth), where)
 
 
+def optimize_on_few_rows() -> None:
+    """Find best trees of every depth."""
+    from adtc.engine.answers import optimize
+    from adtc.engine.query import Space
+
+    for depth in DEPTHS:
+        optimize(_few_rows(), Space(max_depth=depth))
+
+
 def come_near_on_few_rows() -> None:
     """Find best trees with and without a constraint, and tell that tensors are too large."""
     from adtc.engine.answers import model_tensor, optimize
@@ -245,6 +259,7 @@ def _few_rows() -> "Data":
 
 _QUESTIONS: dict[str, Callable[[], None]] = {
     "count": count_on_few_rows,
+    "optimize": optimize_on_few_rows,
     "come-near": come_near_on_few_rows,
 }
 

@@ -21,6 +21,7 @@ from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import Walker, cost_type, path_costs
+from adtc.engine.compiling import compile_to_optimize
 from adtc.engine.kernels import closed, inside, paths
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
@@ -31,6 +32,7 @@ from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _FEW_PATHS = 1000  # are solved at once: to order and divide them takes longer
+_SHALLOW = 2  # tests on the longest paths where shorter numbers are not worth more kernels
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -112,6 +114,7 @@ def least_of_all(
         return None
     plan, scale, constant = found
     monitor.check()
+    compile_to_optimize(monitor)
     data = lattices.compact(data) if switches.merge_rows else data
     cost, tree = _Search(plan, data, plan.budgets[0].form, switches, monitor).run()
     return scale * cost + constant, tree
@@ -137,13 +140,18 @@ class _Search:
         )
         groups = lattices.group_of_rows(self.data, plan.groups)
         self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
-        self.costs = path_costs(
+        self.costs = self.costs_in(cost_type((self.form,), self.table))
+
+    def costs_in(self, kind: Any) -> inside.Costs:
+        """Give the form to kernels, as numbers of this type."""
+        question = self.plan.question
+        return path_costs(
             (self.form,),
             self.table,
-            np.array([members[0].y for members in plan.groups], np.int64),
+            np.array([members[0].y for members in self.plan.groups], np.int64),
             minsup=question.minsup,
             majority=question.space.labels == "majority",
-            kind=cost_type((self.form,), self.table, short=True),
+            kind=kind,
         )
 
     @property
@@ -209,6 +217,8 @@ class _Attempt:
     def __init__(self, search: _Search, lattice: inside.Lattice) -> None:
         self.search, self.lattice = search, lattice
         self.table, self.costs = search.table, search.costs
+        if lattice.levels > _SHALLOW:
+            self.costs = search.costs_in(cost_type((search.form,), self.table, short=True))
         sizes = lattices.path_counts(lattice, search.n)
         groups, kind = len(self.table.totals), self.costs.weights.dtype
         search.monitor.reserve(
