@@ -124,6 +124,17 @@ def near_best(
     return _of_record(int(found), found.record)
 
 
+def sufficient(
+    data: Data, space: adtc.Space, monitor: adtc.Monitor, *, leaf: int, share: Fraction
+) -> Outcome:
+    """Find which features suffice for a tree near the best; answer with how many sets there are."""
+    start = time.perf_counter()
+    near = adtc.profile(data, space, ["error"], where=_near_best(leaf, share), monitor=monitor)
+    engine = time.perf_counter() - start
+    sets = near.evaluate("feature-sets", monitor=monitor)
+    return replace(_of_record(len(sets), near.record), engine=engine)
+
+
 def tensor(
     data: Data,
     space: adtc.Space,
@@ -271,6 +282,22 @@ def _cases() -> list[Case]:
             ("bar-7", 19, 4, 1858),
             ("bar-7", 19, 5, 2422),
         )
+    ]
+    found += [
+        Case(
+            "sufficient-5%",
+            "compas-binned",
+            space(5),
+            partial(sufficient, leaf=69, share=Fraction(5, 100)),
+            3,
+        ),
+        Case(
+            "sufficient-2%",
+            "adult",
+            space(5, relminsup="0.05"),
+            partial(sufficient, leaf=33, share=Fraction(2, 100)),
+            None,
+        ),
     ]
     found += [
         Case("histogram", table, space(depth), partial(tensor, metrics=("error",)), trees)

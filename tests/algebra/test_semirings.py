@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adtc.algebra.minimal import minimal_sets, pareto_front
+from adtc.algebra.minimal import join_sets, minimal_sets, pareto_front
 from adtc.algebra.moments import Moments
 from adtc.algebra.semirings import (
     BOOLEAN,
@@ -277,6 +277,14 @@ def test_pareto_front_is_what_nothing_dominates(points):
         return any(q != p and all(x <= y for x, y in zip(q, p, strict=True)) for q in points)
 
     assert pareto_front(points) == tuple(sorted({p for p in points if not dominated(p)}))
+
+
+ANTICHAINS = st.lists(st.frozensets(st.integers(0, 5))).map(minimal_sets)
+
+
+@given(ANTICHAINS, ANTICHAINS)
+def test_joined_antichains_keep_the_minimal_sets(a, b):
+    assert join_sets(a, b) == minimal_sets(a | b)
 
 
 def test_minimal_sets_by_hand():

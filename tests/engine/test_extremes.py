@@ -8,6 +8,7 @@ import pytest
 
 import adtc
 from adtc.engine import circuit
+from adtc.engine.extremes import Extremes
 from adtc.engine.nearest import nearest
 from adtc.engine.switches import Switches
 from adtc.errors import ConstraintSyntaxError, QueryError
@@ -141,3 +142,16 @@ def test_no_tree_near_enough_is_told_in_figures():
     least = adtc.optimize(DATA, SPACE, minimize="error").value
     (found,) = nearest(DATA, SPACE, "error <= 0.5 * least(error)")
     assert (found.asked, found.alone) == (Fraction(least, 2), (least,))
+
+
+def test_a_value_is_found_once_per_call(monkeypatch):
+    found = []
+    honest = Extremes._find
+    monkeypatch.setattr(
+        Extremes, "_find", lambda self, *asked: found.append(asked) or honest(self, *asked)
+    )
+    data = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1], [0, 0]], [1, 1, 0, 0])
+    where = "error <= least(error) + 1"
+    sets = adtc.evaluate(data, adtc.Space(max_depth=2), "feature-sets", where=where)
+    assert sets == {frozenset({0})}
+    assert len(found) == 1

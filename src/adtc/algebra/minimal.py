@@ -56,6 +56,21 @@ def minimal_sets(sets: Iterable[frozenset[int]]) -> FeatureSets:
     return frozenset(kept)
 
 
+def join_sets(a: FeatureSets, b: FeatureSets) -> FeatureSets:
+    """Keep the minimal sets of two antichains; within each, none contains another.
+
+    Examples
+    --------
+    >>> one, two, three = frozenset({1}), frozenset({2}), frozenset({1, 3})
+    >>> join_sets(frozenset({two, three}), frozenset({one})) == {one, two}
+    True
+    """
+    new = {candidate for candidate in b - a if not any(smaller <= candidate for smaller in a)}
+    if not new:
+        return a
+    return frozenset({old for old in a if not any(smaller < old for smaller in new)} | new)
+
+
 def unite_sets(a: FeatureSets, b: FeatureSets) -> FeatureSets:
     """Unite every set of one antichain with every set of the other and keep the minimal ones."""
     return minimal_sets(x | y for x in a for y in b)

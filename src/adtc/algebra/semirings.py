@@ -7,7 +7,7 @@ tests it. Semirings of tensors are made in `tensors`.
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from numbers import Integral
@@ -85,6 +85,20 @@ class Semiring(Generic[R]):
                 total = self.add(total, value)
             value, n = self.add(value, value), n >> 1
         return total
+
+    def total(self, values: Iterable[R]) -> R:
+        """Add values up: ``zero`` if there are none."""
+        total = self.zero
+        for value in values:
+            total = self.add(total, value)
+        return total
+
+    def sum_of(self, counted: Iterable[tuple[Values, int]]) -> R:
+        """Sum over trees from how many have which metric values: see ``adds_up``."""
+        return self.total(
+            self.times(trees, self.embed(0, values) if values and self.embed else self.one)
+            for values, trees in counted
+        )
 
     def same(self, a: R, b: R) -> bool:
         """Compare two values by ``equal``, or ``==``."""
@@ -171,8 +185,8 @@ def compiled(
 
     Notes
     -----
-    Compiling takes some seconds once per process. Under a constraint the specification engine
-    answers, slowly.
+    Compiling takes some seconds once per process. Under a constraint nothing is compiled: the
+    functions are called from Python, for each cell of the good trees' circuit.
 
     Examples
     --------
@@ -196,7 +210,7 @@ FEATURE_SETS: Semiring[FeatureSets] = Semiring(
     "feature-sets",
     zero=frozenset(),
     one=frozenset((frozenset(),)),
-    add=lambda a, b: minimal.minimal_sets(a | b),
+    add=minimal.join_sets,
     mul=minimal.unite_sets,
     embed=_always(frozenset((frozenset[int](),))),
     split=_with_features,

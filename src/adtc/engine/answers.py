@@ -1,7 +1,8 @@
 """The questions one asks of a space of trees: count, exists, optimize, evaluate, model_tensor.
 
 Each checks its query once, hands it to an engine and filters the tensor by φ (Sec. 3.4). The
-specification engine answers everything; the fast engine whatever adds up over leaves.
+specification engine answers everything; the fast engine whatever adds up over leaves, and any
+semiring over the trees it has found.
 """
 
 from collections.abc import Sequence
@@ -69,7 +70,7 @@ def count(
         if takes_fast(engine, question):
             answer = Count(run.fast(question).total)
         else:
-            answer = Count(_total(question, good_cells(question, data, run.record)))
+            answer = Count(COUNT.total(good_cells(question, data, run.record).values()))
     answer.record = run.record
     return answer
 
@@ -95,7 +96,8 @@ def exists(
             tree = result.tree(0) if len(result.keys) else None
         else:
             question = run.ask(where=where, semiring=witness())
-            tree = _total(question, good_cells(question, data, run.record)).tree
+            cells = good_cells(question, data, run.record)
+            tree = question.semiring.total(cells.values()).tree
     return Existence(tree, run.record)
 
 
@@ -191,7 +193,7 @@ def evaluate(
             texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
             counted = run.ask(where=where, metrics=texts)
             if takes_fast(engine, counted):
-                return _sum_of_cells(R, run.fast(counted).tensor(), bool(texts))
+                return R.sum_of(run.fast(counted).tensor().items())
         if engine != "spec" and R.compiled and not callable(aggregation):
             from adtc.engine import scalar
 
@@ -202,8 +204,10 @@ def evaluate(
                 return scalar.sum_over_trees(
                     tight, data, texts, define, switches=switches, monitor=monitor or Monitor()
                 )
-        refuse_fast(engine, f"the semiring '{R.name}' with this aggregation")
-        return _total(question, good_cells(question, data, run.record))
+        if (folded := run.fold(question, where)) is not None:
+            return R.total(cell for _, cell in folded)
+        refuse_fast(engine, f"the semiring '{R.name}' on conditions that need the depth")
+        return R.total(good_cells(question, data, run.record).values())
 
 
 def model_tensor(
@@ -244,9 +248,12 @@ def model_tensor(
         if semiring is COUNT and aggregation is None and takes_fast(engine, question):
             tensor.update(run.fast(question).tensor())
         else:
-            refuse_fast(engine, f"tensors over the semiring '{semiring.name}'")
-            for index, cell in good_cells(question, data, run.record).items():
-                scores = _scores(question, index)
+            folded = run.fold(question, where, metrics)
+            if folded is None:
+                refuse_fast(engine, f"tensors over '{semiring.name}' that need the depth")
+                cells = good_cells(question, data, run.record)
+                folded = [(_scores(question, index), cell) for index, cell in cells.items()]
+            for scores, cell in folded:
                 tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
     tensor.record = run.record
     return tensor
@@ -274,22 +281,6 @@ def _best_cell(
         if (score := _scores(question, index)[0]) is not None
     )
     return min(scored, key=lambda pair: sign * pair[0], default=None)
-
-
-def _sum_of_cells(R: Semiring[Any], cells: dict[Any, int], embedded: bool) -> Any:
-    """Sum over trees from how many have which metric values: see `Semiring.adds_up`."""
-    total = R.zero
-    for values, trees_here in cells.items():
-        here = R.embed(0, values) if embedded and R.embed else R.one
-        total = R.add(total, R.times(trees_here, here))
-    return total
-
-
-def _total(question: Question, tensor: Tensor[Any]) -> Any:
-    total = question.semiring.zero
-    for cell in tensor.values():
-        total = question.semiring.add(total, cell)
-    return total
 
 
 def _scores(question: Question, index: Sequence[float]) -> tuple[Any, ...]:

@@ -14,9 +14,10 @@ from adtc.algebra.semirings import COUNT, Semiring
 from adtc.data import Data
 from adtc.engine.extremes import Extremes
 from adtc.engine.monitor import Monitor
+from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, recording
-from adtc.engine.running import Engine, run_fast
+from adtc.engine.running import Engine, run_fast, takes_fast
 from adtc.engine.switches import Switches
 
 if TYPE_CHECKING:
@@ -54,6 +55,31 @@ class Run:
             define=self.define,
             best=self.extremes,
         )
+
+    def fold(
+        self, question: Question, where: str | Formula | None, metrics: Sequence[str] = ()
+    ) -> list[tuple[tuple[Any, ...], Any]] | None:
+        """Count the good trees, then sum over them in the question's semiring, cell by cell.
+
+        Returns metric values and sums; None if the specification engine must, or shall.
+        """
+        if self.extremes.engine == "spec":
+            return None
+        counted = self.ask(where=where, metrics=metrics)
+        if not takes_fast(self.extremes.engine, counted) or by_depth(narrowed(counted)):
+            return None
+        from adtc.engine.folding import fold  # loads Numba
+
+        result = self.fast(counted)
+        values = fold(
+            result.circuit,
+            result.keys.tolist(),
+            self.data,
+            question.semiring,
+            question.aggregate,
+            monitor=self.monitor or Monitor(),
+        )
+        return list(zip(result.indices(), values, strict=True))
 
     def fast(self, question: Question) -> "Result":
         """Count the good trees, on the ground of the least value if there was one."""

@@ -4,12 +4,12 @@ That is how one asks for trees near the best: `error <= 1.05 * least(error)`. Wh
 the same sum of counts, the pass that found the least value serves the question itself, too.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from adtc.algebra.affine import Affine, affine
-from adtc.algebra.formula import value
+from adtc.algebra.formula import Term, value
 from adtc.algebra.tensors import Scan
 from adtc.data import Data
 from adtc.engine import emt
@@ -39,21 +39,26 @@ class Extremes:
     monitor: Monitor | None
     record: RunRecord
     ground: "Ground | None" = None
+    _found: dict[str, Fraction | None] = field(default_factory=dict)
 
     def __call__(self, question: Question, sign: int) -> Fraction | None:
         """Return the least (sign 1) or largest (−1) value of the question's only metric."""
         ((text, term),) = question.metrics
-        form = affine(term)
-        if form is not None and not form.coefficients:
-            found: Fraction | None = form.constant
-        elif takes_fast(self.engine, question):
-            found = self._fast(question, sign, form)
-        else:
-            tensor = emt.model_tensor(question, self.data, Scan())
-            scores = (value(term, question.environment(index)) for index in tensor)
-            found = min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
+        if text not in self._found:  # a call may ask more than one question with the same formula
+            self._found[text] = self._find(question, sign, term)
+        found = self._found[text]
         self.record.details.setdefault("extremes", {})[text] = None if found is None else str(found)
         return found
+
+    def _find(self, question: Question, sign: int, term: Term) -> Fraction | None:
+        form = affine(term)
+        if form is not None and not form.coefficients:
+            return form.constant
+        if takes_fast(self.engine, question):
+            return self._fast(question, sign, form)
+        tensor = emt.model_tensor(question, self.data, Scan())
+        scores = (value(term, question.environment(index)) for index in tensor)
+        return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 
     def _fast(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
         from adtc.engine import circuit, search  # load Numba

@@ -24,7 +24,7 @@ from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
 from adtc.engine.query import Question
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
-from adtc.engine.values import distinct_values
+from adtc.engine.values import distinct_values, side_by_side
 from adtc.engine.walk import Walk
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
@@ -55,19 +55,20 @@ class Result:
 
     def tensor(self) -> dict[tuple[Any, ...], int]:
         """Return the number of good trees by the values of the requested metrics."""
-        lookup = self.plan.lookup(self.keys, self.depths)
-        columns = []
-        for _, term in self.plan.question.metrics:
-            found = distinct_values(evaluate(term, lookup))
-            columns.append([found.distinct[code] for code in found.codes.tolist()])
-        counts = counts_of(self.values)
-        indices = list(zip(*columns, strict=True)) if columns else [()] * len(counts)
+        indices, counts = self.indices(), counts_of(self.values)
         tensor = dict(zip(indices, counts, strict=True))
         if len(tensor) < len(counts):  # cells that the metrics do not tell apart
             tensor = dict.fromkeys(tensor, 0)
             for index, count in zip(indices, counts, strict=True):
                 tensor[index] += count
         return tensor
+
+    def indices(self) -> list[tuple[Any, ...]]:
+        """Return the values of the requested metrics, cell by cell."""
+        lookup = self.plan.lookup(self.keys, self.depths)
+        terms = (term for _, term in self.plan.question.metrics)
+        columns = [distinct_values(evaluate(term, lookup)) for term in terms]
+        return side_by_side(columns, len(self.keys))
 
     def axes(self) -> Mapping[str, Column]:
         """Return the values of the axes, cell by cell."""

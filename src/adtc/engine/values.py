@@ -1,5 +1,6 @@
 """The distinct values of a metric over many cells, in exact order."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -27,6 +28,12 @@ class Values:
 
     distinct: tuple[Value, ...]
     codes: npt.NDArray[np.int64]
+
+
+def side_by_side(columns: Sequence[Values], cells: int) -> list[tuple[Value, ...]]:
+    """Put the values of several metrics side by side, cell by cell; there may be no metric."""
+    spelled = [[column.distinct[code] for code in column.codes.tolist()] for column in columns]
+    return list(zip(*spelled, strict=True)) if spelled else [()] * cells
 
 
 def distinct_values(column: Ratios) -> Values:

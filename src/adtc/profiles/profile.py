@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved prof
 
     import pyarrow as pa
 
+    from adtc.algebra.semirings import Semiring
     from adtc.algebra.trees import Tree
     from adtc.engine.circuit import Circuit
     from adtc.profiles.crosstab import Crosstab
@@ -242,6 +243,12 @@ class Profile:
         from adtc.profiles.pareto import pareto
 
         return pareto(self, **criteria)
+
+    def evaluate(self, semiring: "Semiring[Any] | str", **options: Any) -> Any:
+        """Sum over the trees in another semiring: see `adtc.profiles.evaluating.evaluate`."""
+        from adtc.profiles.evaluating import evaluate
+
+        return evaluate(self, semiring, **options)
 
     def draw(self, n: int = 1, **options: Any) -> "list[DrawnTree]":
         """Draw trees uniformly: see `adtc.profiles.drawing.draw`."""
