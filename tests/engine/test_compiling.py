@@ -209,3 +209,25 @@ def test_cancelling_ends_the_processes(crew, monkeypatch):
     assert len(started) == 3
     assert all(process.poll() is not None for process in started)
     assert not compiling._done("count").exists()
+
+
+OPTIONS = """
+    from itertools import product
+    from numba.core.compiler import Flags
+    from adtc.engine.kernels.noting import get_ready
+
+    flags = [Flags(), Flags(), Flags(), Flags(), None]
+    flags[1].nrt = False  # as unset
+    flags[2].nrt = True
+    flags[3].nrt, flags[3].release_gil = True, True
+    before = [a == b for a, b in product(flags, flags)]
+    get_ready()
+    after = [a == b for a, b in product(flags, flags)]
+    assert before == after, (before, after)
+    assert len({*flags}) == len(flags) - 1
+    print("same")
+"""
+
+
+def test_a_process_that_compiles_compares_options_as_numba_does():
+    assert lines_of(OPTIONS) == {"same"}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numba import typeof, types
+from numba.core.targetconfig import TargetConfig
 
 from adtc.engine.kernels import jit
 
@@ -58,11 +59,24 @@ class Call(NamedTuple):
 
 
 def get_ready() -> None:
-    """Compile a small part, so that Numba has done what it does once per process."""
+    """Make this process one that only compiles, with what Numba does once per process done.
+
+    For every name that Numba looks up it compares how the kernel is compiled with how others were,
+    option by option, and puts all options into each hash, in which they tell nothing apart.
+    """
     from adtc.engine.kernels import bits
 
+    options: Any = TargetConfig
+    options.__eq__, options.__hash__ = _same_options, lambda self: 0
     small: Any = bits.popcount
     small.compile_part((types.uint64,))
+
+
+def _same_options(a: Any, b: object) -> bool:
+    """Compare options: those that were set tell enough if they are the same."""
+    if not isinstance(b, TargetConfig):
+        return False
+    return bool(a is b or a._values == b._values or a.values() == b.values())
 
 
 @contextmanager
