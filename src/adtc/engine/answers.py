@@ -18,7 +18,7 @@ from adtc.engine import emt
 from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import narrowed
-from adtc.engine.query import Aggregation, Definitions, Question, Space
+from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
 from adtc.engine.record import RunRecord
 from adtc.engine.results import Count, Existence, ModelTensor, Optimum
 from adtc.engine.running import Engine, refuse_fast, takes_fast
@@ -190,8 +190,7 @@ def evaluate(
     ) as run:
         question = run.ask(where=where, semiring=R, aggregation=aggregation)
         if engine != "spec" and R.adds_up and not callable(aggregation):
-            texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
-            counted = run.ask(where=where, metrics=texts)
+            counted = run.ask(where=where, metrics=texts_of(aggregation))
             if takes_fast(engine, counted):
                 return R.sum_of(run.fast(counted).tensor().items())
         if engine != "spec" and R.compiled and not callable(aggregation):
@@ -199,10 +198,10 @@ def evaluate(
 
             tight = narrowed(question)
             if scalar.summable(tight, R) and takes_fast(engine, tight):
-                texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
+                texts, watch = texts_of(aggregation), monitor or Monitor()
                 run.record.engine = "fast"
                 return scalar.sum_over_trees(
-                    tight, data, texts, define, switches=switches, monitor=monitor or Monitor()
+                    tight, data, texts, define, switches=switches, monitor=watch
                 )
         if (folded := run.fold(question, where)) is not None:
             return R.total(cell for _, cell in folded)

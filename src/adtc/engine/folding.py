@@ -66,7 +66,7 @@ def fold(
 class _Cell(NamedTuple, Generic[V]):
     """The values of a cell's leaves, by label, and the sums over its other and over all trees.
 
-    A sum over no tree is an empty list: `zero` would do, but a user's functions may not know it.
+    A sum over no tree is an empty list: what a user's `split` makes of `zero` is not promised.
     """
 
     leaves: dict[int, V]

@@ -347,7 +347,7 @@ class LastPlace(Place):
         self.map.held += 3 * keys.nbytes + costs.nbytes
         return Lists(
             features, start, start + filled, leaf, keys.reshape(-1), np.arange(keys.size),
-            values.reshape(-1, 1), costs.reshape(keys.size, costs.shape[-1]),
+            values.reshape(-1, 1), costs.reshape(keys.size, -1),
         )  # fmt: skip
 
 

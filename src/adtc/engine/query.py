@@ -320,6 +320,11 @@ def _expand(
     return replace_names(x, meanings) if meanings else x
 
 
+def texts_of(aggregation: str | Sequence[str] | None) -> tuple[str, ...]:
+    """List the sums of metrics that an aggregation names: one, several or none."""
+    return (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
+
+
 def linear_parts(text: str, vocabulary: Vocabulary) -> tuple[tuple[Primitive, Fraction], ...]:
     """Read an objective that adds up over leaves, such as ``error + 33 * size``."""
     used: dict[str, Primitive] = {}
@@ -338,19 +343,15 @@ def _aggregate(
     """Make α's labelling function: `one`, metric values embedded, or the user's own."""
     if callable(aggregation):
         return aggregation
-    if aggregation is None:
-        if semiring.split is None or semiring.embed is None:
-            return lambda label, leaf: semiring.one
-        texts: Sequence[str] = ()
-    else:
-        texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation)
+    if aggregation is None and (semiring.split is None or semiring.embed is None):
+        return lambda label, leaf: semiring.one
     embed = semiring.embed
     if embed is None:
         raise QueryError(
             f"the semiring '{semiring.name}' does not say how metric values become its values: "
             f"give it an `embed`, or pass the aggregation as a function of label and leaf."
         )
-    objectives = [linear_parts(text, vocabulary) for text in texts]
+    objectives = [linear_parts(text, vocabulary) for text in texts_of(aggregation)]
 
     def value(label: int, leaf: LeafRows) -> Any:
         sums = (

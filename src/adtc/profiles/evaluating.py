@@ -9,7 +9,7 @@ from typing import Any
 from adtc.algebra.formula import names, parse_term
 from adtc.algebra.semirings import Semiring, get_semiring
 from adtc.engine.monitor import Monitor
-from adtc.engine.query import Aggregation, Definitions, ask
+from adtc.engine.query import Aggregation, Definitions, ask, texts_of
 from adtc.engine.values import side_by_side
 from adtc.engine.wide import counts_of
 from adtc.profiles.profile import Profile
@@ -49,7 +49,7 @@ def evaluate(
     assert profile.keys is not None  # it comes with the circuit
     question = ask(source.data, source.space, semiring=R, aggregation=aggregation, define=define)
     if R.adds_up and not callable(aggregation):
-        texts = (aggregation,) if isinstance(aggregation, str) else tuple(aggregation or ())
+        texts = texts_of(aggregation)
         if all(names(parse_term(text)) <= {*profile.metrics, "N"} for text in texts):
             cells: Any = side_by_side([profile.values(text) for text in texts], profile.num_cells)
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
