@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterable
 from functools import cache
 from itertools import product
 from pathlib import Path
@@ -56,7 +57,8 @@ NOTED = """
             print(call.module, call.name, pickle.loads(base64.b64decode(call.types)))
 
     with noting.calls_noted(show):
-        compiling._QUESTIONS[sys.argv[1]]()
+        for question in compiling._QUESTIONS[sys.argv[1]]:
+            question()
 """
 
 
@@ -84,6 +86,26 @@ def test_what_a_question_calls_is_noted(asked, depth):
     assert called - noted(asked) == set()
 
 
+PARTS = """
+    from adtc.engine import compiling
+    from adtc.engine.kernels import noting
+
+    with noting.calls_noted(lambda call: call.whole or print(call.name)):
+        compiling.count_as_on_many_rows()
+"""
+
+
+def test_parts_that_only_large_tensors_call_are_noted():
+    """Left out, they would be translated within the largest kernels, one after another."""
+    large = {"append_large", "_go_on", "doubled", "_sort_many", "choose_active", "majority_label"}
+    assert large <= lines_of(PARTS, NUMBA_DISABLE_JIT="1")
+
+
+def test_limits_are_not_lowered_where_they_would_be_compiled():
+    with pytest.raises(AssertionError, match="would be compiled"):
+        compiling.count_as_on_many_rows()
+
+
 INNER = Call("m", "inner", "types", False, (), 1)
 OUTER = Call("m", "outer", "types", False, ("m.inner",), 2)
 SMALL = Call("m", "small", "types", True, ("m.inner",), 5)
@@ -91,11 +113,23 @@ LARGE = Call("m", "large", "types", True, ("m.outer", "m.inner", "m.not_noted"),
 CALLS = (LARGE, OUTER, INNER, SMALL)
 
 
-def test_parts_come_first_and_before_all_those_of_the_most_work():
-    order = compiling._Order(CALLS)
-    assert order.take() == INNER
+def order_of(calls: Iterable[Call]) -> compiling._Order:
+    order = compiling._Order()
+    for call in calls:
+        order.add(call)
+    return order
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_parts_come_first_and_need_not_wait_until_all_calls_are_known(early):
+    order = order_of(CALLS)
+    if not early:
+        order.complete()
+    assert order.take() == INNER  # the only one without parts: it need not wait for other calls
     order.done(INNER)
-    assert order.take() == OUTER  # more hangs on it than on the small one
+    if early:
+        order.complete()
+    assert order.take() == OUTER
     assert order.take() == SMALL
     order.done(SMALL)
     order.done(OUTER)
@@ -104,8 +138,30 @@ def test_parts_come_first_and_before_all_those_of_the_most_work():
     assert [order.take(), order.take()] == [None, None]
 
 
+def test_wholes_wait_until_no_part_is_left():
+    huge = Call("m", "huge", "types", True, ("m.inner",), 100)
+    order = order_of([*CALLS, huge])
+    order.complete()
+    order.take()
+    order.done(INNER)
+    assert [order.take(), order.take(), order.take()] == [OUTER, huge, SMALL]
+
+
+def test_what_is_being_compiled_when_all_calls_are_known_is_waited_for():
+    order = order_of([INNER, OUTER, Call("m", "other", "types", True, ("m.not_noted",), 1)])
+    assert order.take() == INNER
+    order.complete()
+    taken = order.take()
+    assert taken is not None
+    assert taken.name == "other"  # nothing that it calls was noted
+    order.done(INNER)
+    assert order.take() == OUTER
+
+
 def test_nothing_to_compile_ends_at_once():
-    assert compiling._Order([]).take() is None
+    order = order_of([])
+    order.complete()
+    assert order.take() is None
 
 
 def test_calls_go_through_pipes():
@@ -156,6 +212,8 @@ def test_every_noted_kernel_is_compiled_once(crew):
     assert sorted(log_of(crew)) == ["inner", "large", "outer", "small"]
     assert [name for name in log_of(crew) if name != "small"] == ["inner", "outer", "large"]
     assert {stage for stage, *_ in seen} == {"compiling kernels, once"}
+    work = sum(call.work for call in CALLS)
+    assert {total for *_, total in seen} <= {1, work, work + 1}  # unknown, known, just done
     assert all(done < total for _, done, total in seen)
     compiling.compile_to_count(monitor)  # done already
     assert len(log_of(crew)) == 4

@@ -5,7 +5,6 @@ b(I) is what the rest of a good tree leaves for I. A path is live iff it fits ev
 live paths, and below them only cells within budget, can be part of a good tree.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from adtc.engine.executors import run_jobs
 from adtc.engine.forms import SMALL, Form
-from adtc.engine.kernels import inclusion, inside, paths, roots
+from adtc.engine.kernels import inside, paths, visiting
 from adtc.engine.kernels.channels import Prefix
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
@@ -146,37 +145,40 @@ class Walker:
 
     def visit(self, features: range, counts: Array, least: Array) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
-        pext, levels = self.switches.pext, self.lattice.levels
-        shares = self._shares_counts
+        levels = self.lattice.levels
         if levels == 0:
-            close: Callable[..., None] = roots.close_whole if shares else inside.close_root
-            close(self.table, self.lattice, self.costs, counts, least)
-            return
+            features = range(1)  # the root is the only path
         counts[0] = self.table.totals
-        if shares and levels <= _TWO:
-            root = self._root(pext)
+        if self._shares_counts:
+            root = self._root(counts, least)
 
             def job(some: range) -> None:
-                task = (some.start, some.stop, self.table, self.lattice, self.costs)
-                if levels == _TWO:
-                    roots.pairs_root(*task, pext, root, counts, least)
-                else:
-                    roots.singles_root(*task, root, counts, least)
+                self._visit(some, root, counts, least)
 
             jobs = self._parts(features, len(self.table.words) ** (levels + 1))
         else:
-            walk: Callable[..., None] = inclusion.walk_pairs if shares else inside.walk
 
             def job(some: range) -> None:
-                walk(some.start, self.table, self.lattice, self.costs, pext, counts, least)
+                task = some.start, self.table, self.lattice, self.costs, self.switches.pext
+                inside.walk(*task, counts, least)
 
             jobs = [range(f, f + 1) for f in features]
         run_jobs(job, jobs, "least costs", self.monitor)
 
+    def _visit(
+        self, some: range, root: Prefix, counts: Array, least: Array, *, counted: bool = True
+    ) -> None:
+        visiting.visit_paths(
+            some.start, some.stop, self.table, self.lattice, self.costs, self.switches.pext, root,
+            counted, counts, least,
+        )  # fmt: skip
+
     def _parts(self, features: range, work: int) -> list[range]:
         """Divide features into jobs: not many of them if one feature is little ``work``."""
         threads = self.monitor.threads
-        step = max(1, min(_SMALL_JOB // work, len(features) // (4 * threads if threads > 1 else 1)))
+        step = max(
+            1, min(_SMALL_JOB // max(1, work), len(features) // (4 * threads if threads > 1 else 1))
+        )
         return [range(f, min(f + step, features.stop)) for f in features[::step]]
 
     @property
@@ -201,16 +203,16 @@ class Walker:
         saved = (weights[:, 0] - weights[:, 1]) * np.where(self.costs.group_label == 1, 1, -1)
         return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
 
-    def _root(self, pext: bool) -> Prefix:
-        """Count the pairs among the rows of every feature, once."""
+    def _root(self, counts: Array, least: Array) -> Prefix:
+        """Make the whole table a prefix, once, with the pairs among every feature's rows."""
         if not self._roots:
-            n = len(self.table.words)
-            root = roots.open_root(self.table, self.costs)
+            n, levels = len(self.table.words), self.lattice.levels
+            root = visiting.open_root(self.table, self.costs, levels)
 
             def job(some: range) -> None:
-                roots.count_root(some.start, some.stop, self.table, self.costs, root, pext)
+                self._visit(some, root, counts, least, counted=False)
 
-            if len(self.costs.constants):
+            if len(self.costs.constants) and 0 < levels <= _TWO:
                 run_jobs(job, self._parts(range(n), n**_TWO), "pair counts", self.monitor)
             self._roots.append(root)
         return self._roots[0]

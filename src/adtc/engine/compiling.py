@@ -15,8 +15,8 @@ import sys
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from graphlib import TopologicalSorter
@@ -73,7 +73,7 @@ def _compile_ahead(asked: str, monitor: Monitor) -> bool:
             while not all(job.done() for job in jobs):
                 time.sleep(_WATCH)
                 monitor.check()
-                monitor.report(STAGE, crew.compiled, max(crew.noted, crew.compiled + 1))
+                monitor.report(STAGE, *crew.progress())
         finally:
             crew.stop()
     with suppress(OSError):
@@ -82,44 +82,74 @@ def _compile_ahead(asked: str, monitor: Monitor) -> bool:
 
 
 class _Order:
-    """Hands out calls: each after the parts of it, and first what most work hangs on."""
+    """Hands out calls: all parts, first those on which most work hangs, then the largest wholes.
 
-    def __init__(self, calls: Iterable[Call]) -> None:
+    A whole takes long: were it taken while parts are left, only few could be at work on those, and
+    another large whole, which waits for them, would come last and alone.
+    """
+
+    def __init__(self) -> None:
+        self._calls: list[Call] = []
+        self._over: list[Call] = []  # compiled before all calls were known
+        self._hanging: dict[Call, int] = {}
+        self._ready: queue.PriorityQueue[tuple[bool, int, Call | None]] = queue.PriorityQueue()
+        self._lock = threading.Lock()
+        self._sorter: TopologicalSorter[Call] | None = None
+
+    def add(self, call: Call) -> None:
+        """Take in a call; one without parts can be compiled at once."""
+        with self._lock:
+            self._calls.append(call)
+            if not call.below:
+                self._ready.put((call.whole, 0, call))
+
+    def complete(self) -> None:
+        """Take note that no more calls will come in."""
         parts = defaultdict(set)
-        for call in calls:
+        for call in self._calls:
             if not call.whole:
                 parts[call.kernel].add(call)
-        after = {call: set().union(*(parts[name] for name in call.below)) for call in calls}
+        after = {call: set().union(*(parts[name] for name in call.below)) for call in self._calls}
         self._hanging = dict.fromkeys(after, 0)
         for call in reversed([*TopologicalSorter(after).static_order()]):
             self._hanging[call] += call.work
             for part in after[call]:
                 self._hanging[part] = max(self._hanging[part], self._hanging[call])
-        self._ready: queue.PriorityQueue[tuple[int, Call | None]] = queue.PriorityQueue()
-        self._lock = threading.Lock()
-        self._sorter = TopologicalSorter(after)
-        self._sorter.prepare()
-        self.done()
+        with self._lock:
+            self._sorter = TopologicalSorter(after)
+            self._sorter.prepare()
+            self._hand_out()
+            self._sorter.done(*self._over)
+            self._hand_out()
 
     def take(self) -> Call | None:
         """Wait for a call that can be compiled; None if no more will come."""
-        _, call = self._ready.get()
+        *_, call = self._ready.get()
         if call is None:
             self.end()  # for the next who asks
         return call
 
-    def done(self, *calls: Call) -> None:
-        """Take note that calls are compiled, or given up."""
+    def done(self, call: Call) -> None:
+        """Take note that a call is compiled, or given up."""
         with self._lock:
-            self._sorter.done(*calls)
-            for call in self._sorter.get_ready():
-                self._ready.put((-self._hanging[call], call))
-            if not self._sorter.is_active():
-                self.end()
+            if self._sorter is None:
+                self._over.append(call)
+            else:
+                self._sorter.done(call)
+                self._hand_out()
+
+    def _hand_out(self) -> None:
+        """Make ready what can be compiled by now, except for what was so when it came in."""
+        assert self._sorter is not None
+        for call in self._sorter.get_ready():
+            if call.below:
+                self._ready.put((call.whole, -self._hanging[call], call))
+        if not self._sorter.is_active():
+            self.end()
 
     def end(self) -> None:
         """Hand out nothing more, once what is ready has been taken."""
-        self._ready.put((1, None))
+        self._ready.put((True, 1, None))
 
 
 class _Crew:
@@ -127,39 +157,46 @@ class _Crew:
 
     def __init__(self, asked: str) -> None:
         self.asked = asked
-        self.order: Future[_Order] = Future()
+        self.order = _Order()
         self.noted = self.compiled = 0  # in units of code
+        self.all_noted = False
         self.stopped = False
         self.processes: list[subprocess.Popen[str]] = []
 
     def note(self) -> None:
         """Read which kernels are called, from a process in which they are not compiled."""
-        calls = []
         try:
             with self._process("note", self.asked, NUMBA_DISABLE_JIT="1") as asking:
-                calls = [Call.of_line(line) for line in asking.stdout or ()]
+                for line in asking.stdout or ():
+                    call = Call.of_line(line)
+                    self.noted += call.work
+                    self.order.add(call)
         finally:  # others wait for it
-            self.noted = sum(call.work for call in calls)
-            self.order.set_result(_Order(calls))
+            self.all_noted = True
+            self.order.complete()
 
     def compile(self) -> None:
         """Hand one call after another to a process that compiles."""
         with self._process("compile") as compiler:
-            order, to, answers = self.order.result(), compiler.stdin, compiler.stdout
-            while (call := order.take()) and to and answers and not self.stopped:
+            to, answers = compiler.stdin, compiler.stdout
+            while (call := self.order.take()) and to and answers and not self.stopped:
                 print(call.as_line(), file=to, flush=True)
                 answered = answers.readline()
                 self.compiled += call.work
-                order.done(call)
+                self.order.done(call)
                 if not answered:
                     break  # it has died; others do its work, or whoever calls the kernels
+
+    def progress(self) -> tuple[int, int]:
+        """Tell how much is done, and of how much: nothing, until it is known of how much."""
+        return (self.compiled, max(self.noted, self.compiled + 1)) if self.all_noted else (0, 1)
 
     def stop(self) -> None:
         """End all processes, whatever they are doing."""
         self.stopped = True
         for process in self.processes:
             process.kill()
-        self.order.result().end()
+        self.order.end()
 
     @contextmanager
     def _process(self, *task: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
@@ -198,9 +235,10 @@ def _cores() -> int:
 
 
 def _note(asked: str) -> None:
-    """Ask a question, and print every call of a kernel."""
-    with calls_noted(lambda call: print(call.as_line())):
-        _QUESTIONS[asked]()
+    """Ask some questions, and print every call of a kernel."""
+    with calls_noted(lambda call: print(call.as_line(), flush=True)):
+        for question in _QUESTIONS[asked]:
+            question()
 
 
 def _compile() -> None:
@@ -221,6 +259,22 @@ def count_on_few_rows() -> None:
     for depth in DEPTHS:
         for where in (None, "acc >= 0.7", f"acc >= 0.6 and size < {depth}"):
             count(_few_rows(), Space(max_depth=depth), where)
+
+
+def count_as_on_many_rows() -> None:
+    """Count with kernels, as plain Python, that take few rows for many; and with other labels."""
+    from adtc.engine.answers import count
+    from adtc.engine.kernels import circuit, jit, parted, sorting, stumps
+    from adtc.engine.query import Space
+
+    assert not jit.JIT_ENABLED, "a limit that is lowered here would be compiled"
+    limits = (circuit, "PLACES SMALL"), (parted, "BIN_BITS"), (sorting, "FEW"), (stumps, "PLACES")
+    for module, names in limits:
+        for name in names.split():
+            assert name in vars(module)
+            setattr(module, name, np.int64(2))
+    space = Space(max_depth=4, minsup=20_000, labels="majority", trivial_splits=False)
+    count(_few_rows(), space, "acc >= 0.6")
 
 
 def optimize_on_few_rows() -> None:
@@ -257,10 +311,10 @@ def _few_rows() -> "Data":
     return Data.from_arrays(X, X[:, 0] ^ X[:, 1], z=z, weights=weights)
 
 
-_QUESTIONS: dict[str, Callable[[], None]] = {
-    "count": count_on_few_rows,
-    "optimize": optimize_on_few_rows,
-    "come-near": come_near_on_few_rows,
+_QUESTIONS: dict[str, tuple[Callable[[], None], ...]] = {
+    "count": (count_on_few_rows, count_as_on_many_rows),
+    "optimize": (optimize_on_few_rows,),
+    "come-near": (come_near_on_few_rows,),
 }
 
 

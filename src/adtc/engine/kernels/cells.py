@@ -18,6 +18,7 @@ from adtc.engine.kernels.jit import JIT_ENABLED, bare_kernel, kernel
 
 EMPTY = np.int64(-(2**63))
 ANY = np.int64(2**62)  # as many as there are
+PLACES = np.int64(256)  # of a hash table at first
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -89,7 +90,7 @@ def emptied(h, size):
     New memory is slow at first use, and so is the clearing of far more than was used.
     """
     if 16 * size < len(h.keys) and len(h.keys) > 4096:
-        return new_table(np.int64(256), h.values.shape[1], h.costs.shape[1])
+        return new_table(PLACES, h.values.shape[1], h.costs.shape[1])
     clear(h)
     return h
 

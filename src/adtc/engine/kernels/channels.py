@@ -57,10 +57,10 @@ class Room(NamedTuple):
 
 
 @kernel
-def make_prefix(table, mix):
+def make_prefix(table, mix, pairs_below):
     """Allocate a prefix; without functionals no pairs below it are needed."""
     n, width = table.words.shape
-    singles = n if mix.shape[0] > 1 else 0
+    singles = n if pairs_below and mix.shape[0] > 1 else 0
     return Prefix(
         np.empty((n, width), np.uint64),
         np.zeros(n, np.bool_),

@@ -10,6 +10,7 @@ Legend: I path, i j features, side 1 and 0 of i; key and cost are linear in a le
 import numpy as np
 
 from adtc.engine.kernels.cells import (
+    PLACES,
     append_table,
     emptied,
     multiply_rows,
@@ -23,17 +24,17 @@ from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.last_level import (
     Place,
+    add_splits,
     append_in_room,
     dense_range,
     dense_tensor,
-    finish_tensor,
     pour,
     start_tensor,
 )
 from adtc.engine.kernels.leaves import drop_trivial, new_leaf, put_leaf
 from adtc.engine.kernels.parted import SMALL, append_large
 from adtc.engine.kernels.paths import child, seek
-from adtc.engine.kernels.sorting import sort_by_cost
+from adtc.engine.kernels.sorting import append_sorted, sort_by_cost
 from adtc.engine.kernels.stumps import append_leaf, new_work
 
 
@@ -49,9 +50,8 @@ def fill_last(
     Returns the pool, its size and the number of cell pairs looked at, −1 if the tensors would need
     more than ``most`` cells.
     """
-    functionals = budgets.shape[1]
     stack = make_stack(table, lattice.levels)
-    pool = new_cells(np.int64(1024), limbs, functionals)
+    pool = new_cells(np.int64(1024), limbs, budgets.shape[1])
     fill = np.int64(0)
     scanned = np.int64(0)
     work = new_work(table, leaves, limbs)
@@ -59,13 +59,53 @@ def fill_last(
     cursor = np.zeros(lattice.levels + 1, np.int64)
     stage = np.zeros(lattice.levels + 1, np.int64)
     cursor[0] = first
-    level = np.int64(0)
+    above = np.int64(0)
+    while above >= 0:
+        above, s = _next_live(
+            above, end, side, cursor, stage, stack, table, lattice, leaves, use_pext, wanted, live
+        )
+        if s < 0:
+            break
+        number = stack.node[lattice.levels, s]
+        owner[number] = first
+        starts[number] = fill
+        base, width, size, pairs, at = _start_path(
+            stack, s, lattice, leaves, multiplicity, budgets, work
+        )
+        if width > 0:
+            acc = np.zeros(width * limbs, np.uint64)
+            pairs = _sum_densely(
+                acc, base, stack, s, lattice, leaves, multiplicity, budgets, work
+            )  # fmt: skip
+            pool, fill = append_dense(acc, base, limbs, width, pool, fill)
+        elif at.a == at.active and fill + size <= len(pool.keys):
+            fill = append_in_room(work, pool, fill)  # no reference is counted up to here
+        else:
+            h = work.table
+            while at.a < at.active:
+                if size + at.n0 > most - fill:
+                    return pool, fill, np.int64(-1)
+                h = reserve(h, size, at.n0)
+                size, looked, at = _go_on(
+                    h, size, at, stack, s, lattice, leaves, multiplicity, budgets, work
+                )
+                pairs += looked
+            pool, fill = append_sorted(h, size, pool, fill)
+        stops[number] = fill
+        scanned += pairs
+    return pool, fill, scanned
+
+
+@bare_kernel
+def _next_live(
+    level, end, side, cursor, stage, stack, table, lattice, leaves, use_pext, wanted, live
+):  # fmt: skip
+    """Walk on to the next live path of the last level.
+
+    Returns the level above it and the side where it is, −1 if there are no more.
+    """
     if lattice.levels == 0:  # the root is the only path
-        level = np.int64(-1)
-        pool, fill, scanned = _close_path(
-            stack, np.int64(0), np.int64(0), first, lattice, leaves, multiplicity, budgets, most,
-            work, pool, fill, starts, stops, owner,
-        )  # fmt: skip
+        return np.int64(-1), np.int64(0)
     while level >= 0:
         last = end if level == 0 else stack.used[level]
         if cursor[level] >= last:
@@ -94,60 +134,46 @@ def fill_last(
                 cursor[level] = after(stack, level, feature)
                 stage[level] = 0
             elif below == lattice.levels and live[node]:
-                pool, fill, pairs = _close_path(
-                    stack, below, s, first, lattice, leaves, multiplicity, budgets, most, work,
-                    pool, fill, starts, stops, owner,
-                )  # fmt: skip
-                if pairs < 0:
-                    return pool, fill, np.int64(-1)
-                scanned += pairs
-    return pool, fill, scanned
-
-
-@kernel
-def _close_path(
-    stack, level, side, first, lattice, leaves, multiplicity, budgets, most, work, pool, fill,
-    starts, stops, owner,
-):  # fmt: skip
-    """Append the tensor of the path that a walk has reached, and note its place."""
-    number = stack.node[level, side]
-    owner[number] = first
-    starts[number] = fill
-    base, width, size, pairs, at = _start_path(
-        stack, level, side, lattice, leaves, multiplicity, budgets, work
-    )
-    if width == 0 and at.a == at.active and fill + size <= len(pool.keys):
-        fill = append_in_room(work, pool, fill)  # no reference is counted up to here
-    else:
-        C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
-        b = budgets[lattice.base[level] + number]
-        if width > 0:
-            pool, fill, pairs = dense_tensor(
-                base, width, C, totals, U, stack.used[level], lattice.rest, leaves, multiplicity,
-                b, work, pool, fill,
-            )  # fmt: skip
-        else:
-            pool, fill, pairs = finish_tensor(
-                size, pairs, at, C, totals, U, stack.used[level], lattice.rest, leaves,
-                multiplicity, b, most - fill, work, pool, fill,
-            )  # fmt: skip
-    stops[number] = fill
-    return pool, fill, pairs
+                return level, s
+    return level, np.int64(-1)
 
 
 @bare_kernel
-def _start_path(stack, level, side, lattice, leaves, multiplicity, budgets, work):
+def _start_path(stack, side, lattice, leaves, multiplicity, budgets, work):
     """Begin the tensor of a path, unless an array over all its keys is better."""
+    level, zero = lattice.levels, np.int64(0)
     C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
     used, b = stack.used[level], budgets[lattice.base[level] + stack.node[level, side]]
     base, width = dense_range(C, totals, used, lattice.rest, leaves, b, work)
-    zero = np.int64(0)
     if width > 0:
         return base, width, zero, zero, Place(zero, zero, zero, zero, zero, zero)
     size, pairs, at = start_tensor(
         C, totals, U, used, lattice.rest, leaves, multiplicity, b, work
     )  # fmt: skip
     return base, width, size, pairs, at
+
+
+@bare_kernel
+def _go_on(h, size, at, stack, side, lattice, leaves, multiplicity, budgets, work):
+    """Add to the tensor of a path from a place on, as long as the hash table has room."""
+    level = lattice.levels
+    C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
+    b = budgets[lattice.base[level] + stack.node[level, side]]
+    return add_splits(
+        h, size, work.none, np.int64(0), C, totals, U, stack.used[level], lattice.rest, leaves,
+        multiplicity, b, work, at,
+    )  # fmt: skip
+
+
+@bare_kernel
+def _sum_densely(acc, base, stack, side, lattice, leaves, multiplicity, budgets, work):
+    """Add up the tensor of a path in an array over all its keys; return the number of pairs."""
+    level = lattice.levels
+    C, totals, U = stack.C[level, side], stack.totals[level, side], stack.U[level]
+    b = budgets[lattice.base[level] + stack.node[level, side]]
+    return dense_tensor(
+        acc, base, C, totals, U, stack.used[level], lattice.rest, leaves, multiplicity, b, work
+    )
 
 
 @bare_kernel
@@ -193,7 +219,7 @@ def fill_level(
     kept = functionals if level > 0 else 0
     pool = new_cells(np.int64(1024), limbs, kept)
     spare = new_cells(np.int64(1024), limbs, kept)
-    h = new_table(np.int64(256), limbs, kept)
+    h = new_table(PLACES, limbs, kept)
     fill = np.int64(0)
     size = np.int64(0)
     scanned = np.int64(0)

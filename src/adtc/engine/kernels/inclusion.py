@@ -14,11 +14,10 @@ order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these fou
 import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, plan_extract
-from adtc.engine.kernels.channels import FEW, blend, blend_all, make_prefix, make_room, mixing
+from adtc.engine.kernels.channels import FEW, blend, blend_all
 from adtc.engine.kernels.closed import LANES, least_mixed
 from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
-from adtc.engine.kernels.inside import after, make_stack, open_literal
-from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
+from adtc.engine.kernels.jit import bare_kernel, hot_kernel
 
 
 @bare_kernel
@@ -39,48 +38,6 @@ def solve(s, active, node, mix, room, costs, least):
             room.whole[s, 0], room.whole[s, d + 1], active, costs.constants[d],
             mix.dtype.type(costs.minsup), costs.infinity, room.best1, room.best0,
         )  # fmt: skip
-
-
-@kernel
-def walk_pairs(first, table, lattice, costs, use_pext, counts, least):
-    """Do what `inside.walk` does, for paths of three literals or more."""
-    stack = make_stack(table, lattice.levels)
-    mix = mixing(costs)
-    prefix, room = make_prefix(table, mix), make_room(table, mix, costs)
-    side = np.zeros(lattice.levels + 1, np.int64)
-    cursor = np.zeros(lattice.levels + 1, np.int64)
-    stage = np.zeros(lattice.levels + 1, np.int64)
-    cursor[0] = first
-    level = np.int64(0)
-    while level >= 0:
-        last = first + 1 if level == 0 else stack.used[level]
-        if cursor[level] >= last:
-            level -= 1
-        elif stage[level] == 0:
-            open_literal(
-                stack, level, side[level], cursor[level], table, lattice, costs.minsup, use_pext
-            )
-            stage[level] = 1
-        elif stage[level] == 3:
-            stage[level] = 0
-            cursor[level] += 1
-        else:
-            s = stage[level] - 1
-            stage[level] += 1
-            below = level + 1
-            if note(stack.totals[below, s], lattice.base[below] + stack.node[below, s],
-                    costs.minsup, counts):  # fmt: skip
-                start = after(stack, below, stack.U[level, cursor[level]])
-                if below == lattice.levels - 2:
-                    below_prefix(
-                        stack, below, s, start, mix, prefix, room, table, lattice, costs,
-                        use_pext, counts, least,
-                    )  # fmt: skip
-                else:
-                    level = below
-                    side[level] = s
-                    cursor[level] = start
-                    stage[level] = 0
 
 
 @bare_kernel
@@ -108,7 +65,7 @@ def below_prefix(
     for c in range(stack.used[level] - 1, start - 1, -1):
         if len(costs.constants):
             count_single(stack, level, side, c, mix, prefix, room, table, use_pext)
-        note_singles(stack, level, side, c, prefix, lattice, costs.minsup, counts)
+        note_singles(stack, level, side, c, prefix, room, lattice, costs.minsup, counts)
         for h in range(c + 1, stack.used[level]):
             two_literals(
                 stack, level, side, c, h, mix, prefix, room, table, lattice, costs, use_pext,
@@ -182,21 +139,19 @@ def turn_to_minority(stack, level, side, mix, prefix):
         mirror(prefix.M1[ch], used)
 
 
-@kernel
-def note_singles(stack, level, side, c, prefix, lattice, minsup, counts):
+@bare_kernel
+def note_singles(stack, level, side, c, prefix, room, lattice, minsup, counts):
     """Record the rows of the two paths that are one literal longer than the prefix."""
     below = level + 1
-    groups = counts.shape[1]
     parent = stack.node[level, side]
     number = lattice.base[below] + ((parent >> level) << below) + (parent & ((1 << level) - 1))
     number += lattice.binomial[stack.U[level, c], below] << below
-    rows = np.zeros(groups, np.int64)
     for s in range(2):
-        for g in range(groups):
-            ones = np.int64(prefix.counts[g, c, c])
-            rows[g] = ones if s == 0 else stack.totals[level, side, g] - ones
+        for g in range(counts.shape[1]):
+            ones = prefix.counts[g, c, c]
+            room.totals[s, g] = ones if s == 0 else stack.totals[level, side, g] - ones
         negative = (s == 1) != prefix.flipped[c]
-        note(rows, number + (np.int64(negative) << level), minsup, counts)
+        note(room.totals[s], number + (np.int64(negative) << level), minsup, counts)
 
 
 @bare_kernel

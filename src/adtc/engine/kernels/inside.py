@@ -140,7 +140,7 @@ def make_stack(table, levels):
 
 @kernel
 def walk(first, table, lattice, costs, use_pext, counts, least):
-    """Visit all paths whose least feature is ``first``.
+    """Visit all paths whose least feature is ``first``, or the whole table if it is the only one.
 
     ``counts[node, g]`` gets the rows of each group, ``least[d, node]`` at the last level the least
     cost of functional d (elsewhere it is left alone); as many rows further down in ``least``, that
@@ -153,6 +153,9 @@ def walk(first, table, lattice, costs, use_pext, counts, least):
     stage = np.zeros(lattice.levels + 1, np.int64)  # 0: open the literal, 1: f = 1, 2: f = 0
     cursor[0] = first
     level = np.int64(0)  # typed: a literal would compile everything below a second time
+    if lattice.levels == 0:
+        visit(stack, level, side[0], table, lattice, costs, scratch, counts, least)
+        level = np.int64(-1)
     while level >= 0:
         last = first + 1 if level == 0 else stack.used[level]
         if cursor[level] >= last:
@@ -407,16 +410,3 @@ def _gather_votes(C, totals, active, rest, costs, scratch):
             scratch.votes1[l, i] += C[g, at, at]
             if rest == 2:
                 _add_row(C[g, at], scratch.active, i + 1, active, one, scratch.votes[l, i])
-
-
-@kernel
-def close_root(table, lattice, costs, counts, least):
-    """Solve the whole table where it is itself the last level."""
-    scratch = make_scratch(table.words.shape[0], costs.weights.shape[1], costs.weights)
-    support = np.int64(0)
-    for g in range(len(table.totals)):
-        support += table.totals[g]
-        counts[0, g] = table.totals[g]
-    n = table.words.shape[0]
-    if support >= costs.minsup and len(costs.constants):
-        close(table.pairs, table.totals, n, support, lattice.rest, costs, scratch, least[:, 0])

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adtc.engine.kernels.cells import EMPTY, Cells, clear, copy_table, multiply_while_room, reserve
+from adtc.engine.kernels.cells import EMPTY, Cells, clear, copy_table, multiply_while_room
 from adtc.engine.kernels.closed import least_binary
-from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
-from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.dense import key_range, multiply_dense
+from adtc.engine.kernels.jit import bare_kernel
 from adtc.engine.kernels.leaves import drop_trivial, put_leaf
-from adtc.engine.kernels.sorting import append_sorted, sort_by_cost
+from adtc.engine.kernels.sorting import sort_by_cost
 from adtc.engine.kernels.stumps import (
     UNKNOWN,
     find_cheapest,
@@ -43,7 +43,7 @@ class Place(NamedTuple):
 def start_tensor(C, totals, U, used, rest, leaves, multiplicity, b, work):
     """Make the tensor of all trees of depth at most ``rest`` (0, 1 or 2) on pair counts.
 
-    It goes into ``work.table``, as long as that has room. Returns as `_add_splits` does.
+    It goes into ``work.table``, as long as that has room. Returns as `add_splits` does.
     """
     zero = np.int64(0)
     clear(work.table)
@@ -51,32 +51,10 @@ def start_tensor(C, totals, U, used, rest, leaves, multiplicity, b, work):
     if rest == 0 or not find_hopeful(C, totals, used, rest, leaves, b, work):
         return size, zero, Place(zero, zero, zero, zero, zero, zero)
     at = first_split(C, totals, used, leaves, b, work)
-    return _add_splits(
+    return add_splits(
         work.table, size, work.none, zero, C, totals, U, used, rest, leaves, multiplicity, b,
         work, at,
     )  # fmt: skip
-
-
-@kernel
-def finish_tensor(
-    size, scanned, at, C, totals, U, used, rest, leaves, multiplicity, b, most, work, pool, fill
-):  # fmt: skip
-    """Append what `start_tensor` began, with as much room as it needs.
-
-    Returns the pool, its size and the number of pairs, −1 if it needs more than ``most`` cells.
-    """
-    h = work.table
-    while at.a < at.active:
-        if size + at.n0 > most:
-            return pool, fill, np.int64(-1)
-        h = reserve(h, size, at.n0)
-        size, looked, at = _add_splits(
-            h, size, work.none, np.int64(0), C, totals, U, used, rest, leaves, multiplicity,
-            b, work, at,
-        )  # fmt: skip
-        scanned += looked
-    pool, fill = append_sorted(h, size, pool, fill)
-    return pool, fill, scanned
 
 
 @bare_kernel
@@ -87,24 +65,19 @@ def append_in_room(work, pool, fill):
     return stop
 
 
-@kernel
-def dense_tensor(
-    base, width, C, totals, U, used, rest, leaves, multiplicity, b, work, pool, fill
-):  # fmt: skip
-    """Append the tensor, made in an array over all ``width`` keys from ``base`` on."""
-    limbs, zero = len(work.wide), np.int64(0)
-    acc = np.zeros(width * limbs, np.uint64)
+@bare_kernel
+def dense_tensor(acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work):
+    """Make the tensor in an array over all keys from ``base`` on; return the number of pairs."""
+    zero = np.int64(0)
     clear(work.table)
     put_leaf(work.table, zero, totals, leaves, b, work.labels[0], work.cost[0])
-    pour(work.table, acc, base, limbs)
+    pour(work.table, acc, base, len(work.wide))
     find_hopeful(C, totals, used, rest, leaves, b, work)
     at = first_split(C, totals, used, leaves, b, work)
-    _, scanned, _ = _add_splits(
-        work.table, zero, acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work,
-        at,
-    )  # fmt: skip
-    pool, fill = append_dense(acc, base, limbs, width, pool, fill)
-    return pool, fill, scanned
+    _, scanned, _ = add_splits(
+        work.table, zero, acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work, at
+    )
+    return scanned
 
 
 @bare_kernel
@@ -136,7 +109,7 @@ def first_split(C, totals, used, leaves, b, work):
 
 
 @bare_kernel
-def _add_splits(
+def add_splits(
     h, size, acc, base, C, totals, U, used, rest, leaves, multiplicity, b, work, at
 ):  # fmt: skip
     """Add the splits from a place on, as long as the hash table has room for a cell's products.

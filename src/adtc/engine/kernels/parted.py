@@ -32,7 +32,7 @@ from adtc.engine.kernels.sorting import extremes, sort_digits
 
 SMALL = np.int64(1 << 17)  # places of a hash table that caches hold
 _SWEEP = np.int64(1 << 25)  # products held at once
-_BIN_BITS = 16
+BIN_BITS = 16
 _PARTS = np.int64(512)  # so many places in memory can be written at in turn without delay
 
 
@@ -77,9 +77,9 @@ def _count_bins(h, pairs, row, below, b):
     """Count a table's cells and all products within the budgets; also the pairs looked at."""
     low, high = _key_range(h, pairs, below)
     shift = np.int64(0)
-    while (high - low) >> shift >= 1 << _BIN_BITS:
+    while (high - low) >> shift >= 1 << BIN_BITS:
         shift += 1
-    bins = Bins(np.zeros(1 << _BIN_BITS, np.int64), low, shift)
+    bins = Bins(np.zeros(1 << BIN_BITS, np.int64), low, shift)
     for i in range(len(h.keys)):
         if h.keys[i] != EMPTY:
             bins.count[(h.keys[i] - low) >> shift] += 1

@@ -5,7 +5,7 @@ import numpy as np
 from adtc.engine.kernels.cells import append_table, copy_cell, copy_cells, new_cells
 from adtc.engine.kernels.jit import bare_kernel, kernel
 
-_FEW = 32  # cells that are sorted fastest one by one
+FEW = np.int64(32)  # cells that are sorted fastest one by one
 _DIGIT = 11  # binary digits that one pass of a sort looks at
 
 
@@ -23,7 +23,7 @@ def sort_by_cost(pool, start, stop, spare):
     n = stop - start
     if n < 2 or pool.costs.shape[1] == 0:
         return
-    if n <= _FEW:
+    if n <= FEW:
         _sort_few(pool, start, stop, spare)
     else:
         copy_cells(pool, start, spare, np.int64(0), n)

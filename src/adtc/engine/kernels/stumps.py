@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adtc.engine.kernels.cells import (
+    PLACES,
     Cells,
     add_cell,
     clear,
@@ -30,7 +31,6 @@ from adtc.engine.kernels.leaves import measure_leaf, new_leaf
 from adtc.engine.kernels.sorting import sort_by_cost
 
 UNKNOWN = 2**60  # more than any cost
-PLACES = 256  # of the hash table in which a path's tensor begins
 _FEW = 16  # cells that are merged fastest one by one
 
 
@@ -88,7 +88,7 @@ def new_work(table, leaves, limbs):
     while capacity < 2 * most:
         capacity *= 2
     one = np.int64(1)
-    places = np.int64(PLACES)
+    places = PLACES
     while places < 2 * labels:  # a path's leaves have room, however many
         places *= 2
     return Work(
