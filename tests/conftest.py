@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -40,7 +41,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile kernels before workers start: each of them would do so for itself."""
     if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", 0):
         for compile_ahead in (compile_to_count, compile_to_optimize, compile_to_come_near):
-            compile_ahead(Monitor())
+            compile_ahead(np.int32, Monitor())
 
 
 @pytest.fixture(scope="session")

@@ -6,9 +6,9 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from functools import cache
-from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from adtc.engine import compiling
@@ -19,7 +19,21 @@ from adtc.errors import CancelledError
 
 pytestmark = pytest.mark.skipif(not JIT_ENABLED, reason="kernels run as plain Python here")
 
-CALLED = """
+ASK = """
+    def ask(asked, data, depth):
+        space = adtc.Space(max_depth=depth, relminsup=0.2)
+        if asked == "count":
+            near = "error + 10 * size <= 1.05 * least(error + 10 * size)"
+            for where in (None, "acc >= 0.7", near):
+                adtc.count(data, space, where)
+            few = adtc.Space(max_depth=depth, relminsup=0.2, labels="majority", max_size=6)
+            adtc.count(data, few)
+        else:
+            adtc.optimize(data, space)
+            adtc.optimize(data, space, maximize="f1")
+            adtc.optimize(data, space, minimize="error + 10 * size")
+"""
+CALLED = f"""
     import sys
     from adtc.engine.kernels import jit
 
@@ -27,38 +41,36 @@ CALLED = """
     honest = jit._Kernel.compile
 
     def compile(self, sig):  # also where it is loaded from disk
-        called.add(f"{self.py_func.__module__} {self.py_func.__name__} {sig}")
+        called.add(f"{{self.py_func.__module__}} {{self.py_func.__name__}} {{sig}}")
         return honest(self, sig)
 
     jit._Kernel.compile = compile
     import adtc
-
-    data = adtc.load_dataset("german-credit", nbins=2)
-    depth, asked = int(sys.argv[1]), sys.argv[2]
-    space = adtc.Space(max_depth=depth, relminsup=0.2)
-    if asked == "count":
-        adtc.count(data, space)
-        adtc.count(data, space, where="acc >= 0.7")
-        adtc.count(data, space, where="error + 10 * size <= 1.05 * least(error + 10 * size)")
-        adtc.count(data, adtc.Space(max_depth=depth, relminsup=0.2, labels="majority", max_size=6))
-    else:
-        adtc.optimize(data, space)
-        adtc.optimize(data, space, maximize="f1")
-        adtc.optimize(data, space, minimize="error + 10 * size")
+    {ASK}
+    ask(sys.argv[1], adtc.load_dataset("german-credit", nbins=2), int(sys.argv[2]))
     print("\\n".join(called))
 """
-NOTED = """
+NOTED = f"""
     import base64, pickle, sys
+    import numpy as np
+    import adtc
     from adtc.engine import compiling
     from adtc.engine.kernels import noting
-
+    {ASK}
     def show(call):
         if call.whole:
             print(call.module, call.name, pickle.loads(base64.b64decode(call.types)))
 
     with noting.calls_noted(show):
-        for question in compiling._QUESTIONS[sys.argv[1]]:
-            question()
+        if sys.argv[2:] == ["heavy"]:
+            rng = np.random.default_rng(0)
+            X, weights = rng.integers(0, 2, (40, 4)), rng.integers(1, 2**22, 40)
+            data = adtc.Data.from_arrays(X, np.arange(40) % 2, z=X[:, 1], weights=weights)
+            for depth in (2, 3, 4):
+                ask(sys.argv[1], data, depth)
+        else:
+            for question in compiling._QUESTIONS[sys.argv[1]]:
+                question(compiling.few_rows(sys.argv[2]))
 """
 
 
@@ -71,19 +83,23 @@ def lines_of(program: str, *given: str, **environment: str) -> set[str]:
 
 
 @cache
-def noted(asked: str) -> set[str]:
-    return lines_of(NOTED, asked, NUMBA_DISABLE_JIT="1")
+def noted(asked: str, of: str) -> set[str]:
+    return lines_of(NOTED, asked, of, NUMBA_DISABLE_JIT="1")
 
 
-@pytest.mark.parametrize(
-    ("asked", "depth"),
-    # best trees deeper than that take kernels of their own, in numbers of 16 bits
-    [*product(["count"], [1, *compiling.DEPTHS, 6]), *product(["optimize"], range(1, 5))],
-)
+@pytest.mark.parametrize("depth", [1, *compiling.DEPTHS, 6])
+@pytest.mark.parametrize("asked", ["count", "optimize"])
 def test_what_a_question_calls_is_noted(asked, depth):
-    called = lines_of(CALLED, str(depth), asked)
+    called = lines_of(CALLED, asked, str(depth))
     assert len(called) > 1
-    assert called - noted(asked) == set()
+    assert called - noted(asked, "int32") == set()
+
+
+@pytest.mark.parametrize("asked", ["count", "optimize"])
+def test_what_heavy_rows_call_is_noted(asked):
+    called = noted(asked, "heavy")
+    assert called - noted(asked, "int64") == set()
+    assert len(called - noted(asked, "int32")) > 1
 
 
 PARTS = """
@@ -91,7 +107,7 @@ PARTS = """
     from adtc.engine.kernels import noting
 
     with noting.calls_noted(lambda call: call.whole or print(call.name)):
-        compiling.count_as_on_many_rows()
+        compiling.count_as_if_many(compiling.few_rows("int32"))
 """
 
 
@@ -103,7 +119,7 @@ def test_parts_that_only_large_tensors_call_are_noted():
 
 def test_limits_are_not_lowered_where_they_would_be_compiled():
     with pytest.raises(AssertionError, match="would be compiled"):
-        compiling.count_as_on_many_rows()
+        compiling.count_as_if_many(compiling.few_rows("int32"))
 
 
 INNER = Call("m", "inner", "types", False, (), 1)
@@ -172,7 +188,7 @@ def test_calls_go_through_pipes():
 CREW = """
     import json, sys, time
     if sys.argv[1] == "note":
-        assert sys.argv[2] == "count"
+        assert sys.argv[2:] == ["count", "int32"]
         while "never_notes" in sys.argv[0]:
             time.sleep(0.1)
         print({calls!r})
@@ -195,7 +211,7 @@ def crew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     calls = "\n".join(call.as_line() for call in CALLS)
     program.write_text(textwrap.dedent(CREW).format(calls=calls))
     monkeypatch.setattr(compiling, "_COMMAND", (sys.executable, str(program)))
-    monkeypatch.setattr(compiling, "_done", lambda asked: tmp_path / asked)
+    monkeypatch.setattr(compiling, "_done", lambda asked, _kind: tmp_path / asked)
     monkeypatch.setattr(compiling, "_cores", lambda: 2)
     return program
 
@@ -208,20 +224,20 @@ def log_of(crew: Path) -> list[str]:
 def test_every_noted_kernel_is_compiled_once(crew):
     seen: list[tuple[str, int, int]] = []
     monitor = Monitor(progress=lambda *step: seen.append(step))
-    compiling.compile_to_count(monitor)
+    compiling.compile_to_count(np.int32, monitor)
     assert sorted(log_of(crew)) == ["inner", "large", "outer", "small"]
     assert [name for name in log_of(crew) if name != "small"] == ["inner", "outer", "large"]
     assert {stage for stage, *_ in seen} == {"compiling kernels, once"}
     work = sum(call.work for call in CALLS)
     assert {total for *_, total in seen} <= {1, work, work + 1}  # unknown, known, just done
     assert all(done < total for _, done, total in seen)
-    compiling.compile_to_count(monitor)  # done already
+    compiling.compile_to_count(np.int32, monitor)  # done already
     assert len(log_of(crew)) == 4
 
 
 def test_one_core_compiles_what_is_called(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_cores", lambda: 1)
-    compiling.compile_to_count(Monitor())
+    compiling.compile_to_count(np.int32, Monitor())
     assert log_of(crew) == []
 
 
@@ -229,22 +245,22 @@ def test_one_core_compiles_what_is_called(crew, monkeypatch):
 def test_only_one_core_asks_few_rows_itself(crew, monkeypatch, cores):
     asked: list[str] = []
     monkeypatch.setattr(compiling, "_cores", lambda: cores)
-    monkeypatch.setattr(compiling, "come_near_on_few_rows", lambda: asked.append("here"))
+    monkeypatch.setattr(compiling, "come_near", lambda _: asked.append("here"))
     if cores == 2:
-        compiling._done("come-near").touch()
-    compiling.compile_to_come_near(Monitor())
+        compiling._done("come-near", "int32").touch()
+    compiling.compile_to_come_near(np.int32, Monitor())
     assert asked == (["here"] if cores == 1 else [])
 
 
 @pytest.mark.parametrize("crew", ["dies"], indirect=True)
 def test_processes_that_die_hold_nothing_up(crew):
-    compiling.compile_to_count(Monitor())
-    assert compiling._done("count").exists()  # not tried again with every question
+    compiling.compile_to_count(np.int32, Monitor())
+    assert compiling._done("count", "int32").exists()  # not tried again with every question
 
 
 def test_processes_that_cannot_start_hold_nothing_up(crew, monkeypatch):
     monkeypatch.setattr(compiling, "_COMMAND", (str(crew.with_name("nothing")),))
-    compiling.compile_to_count(Monitor())
+    compiling.compile_to_count(np.int32, Monitor())
     assert log_of(crew) == []
 
 
@@ -263,10 +279,10 @@ def test_cancelling_ends_the_processes(crew, monkeypatch):
 
     monitor.progress = cancel
     with pytest.raises(CancelledError):
-        compiling.compile_to_count(monitor)  # of itself it would never end
+        compiling.compile_to_count(np.int32, monitor)  # of itself it would never end
     assert len(started) == 3
     assert all(process.poll() is not None for process in started)
-    assert not compiling._done("count").exists()
+    assert not compiling._done("count", "int32").exists()
 
 
 OPTIONS = """

@@ -5,6 +5,7 @@ b(I) is what the rest of a good tree leaves for I. A path is live iff it fits ev
 live paths, and below them only cells within budget, can be part of a good tree.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,7 +77,7 @@ def inside_pass(
     """
     n = table.words.shape[0]
     sizes = path_counts(lattice, n)
-    kind = cost_type(forms, table)
+    kind = cost_type(forms, table.totals.tolist())
     monitor.reserve(
         "the table of subproblems",
         sum(sizes) * (len(table.totals) * table.pairs.itemsize + len(forms) * 20 + 1),
@@ -118,10 +119,9 @@ def path_costs(
     *,
     minsup: int,
     majority: bool,
-    kind: Any = None,
+    kind: Any,
 ) -> inside.Costs:
     """Give the forms to kernels: as numbers of a type that holds every possible cost."""
-    kind = kind or cost_type(forms, table)
     return inside.Costs(
         weights=_weights(forms, table, group_label, kind),
         constants=np.array([form.per_leaf for form in forms], kind),
@@ -232,12 +232,11 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
     return Outside(budgets, live, tuple(found.tolist()))
 
 
-def cost_type(forms: tuple[Form, ...], table: inside.Table, *, short: bool = False) -> Any:
+def cost_type(forms: Iterable[Form], totals: Sequence[int], *, short: bool = False) -> Any:
     """Choose the type where every cost, and every number of rows, provably fits four times.
 
     ``short`` admits 16 bits: faster, but kernels are compiled once more.
     """
-    totals = [int(n) for n in table.totals]
     # where all rows have one label, a form's costs say nothing about their number
     largest = max([sum(totals), *(form.reach(totals) for form in forms)])
     if short and largest < 2**12:

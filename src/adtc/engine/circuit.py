@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Inside, Outside, inside_pass, outside_pass
+from adtc.engine.bounds import Inside, Outside, cost_type, inside_pass, outside_pass
 from adtc.engine.compiling import compile_to_count
 from adtc.engine.executors import run_jobs
 from adtc.engine.kernels import circuit as kernels
@@ -134,14 +134,15 @@ def prepare(
     question = plan.question
     if known is not None and known.serves(plan):
         return replace(known, plan=plan, leaves=_leaves(plan, switches))
-    compile_to_count(monitor)
+    plan = with_small_numbers(plan) if switches.round else plan
+    kind = cost_type((budget.form for budget in plan.budgets), plan.totals)
+    compile_to_count(kind, monitor)
     data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)
-    table = lattices.bit_planes(features, data, groups, len(plan.groups))
+    table = lattices.bit_planes(features, data, groups, len(plan.groups), kind=kind)
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
-    plan = with_small_numbers(plan) if switches.round else plan
     plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
     leaves = _leaves(plan, switches)
     bounds, splits = inside_pass(

@@ -22,7 +22,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,33 +39,37 @@ _MOST = 4  # processes: with more, the largest kernel and its parts would take l
 _WATCH = 0.05  # seconds between looks at the monitor
 
 
-def compile_to_count(monitor: Monitor) -> None:
-    """Compile the kernels that count trees, of whatever depth, unless that has been done."""
-    _compile_ahead("count", monitor)
+def compile_to_count(kind: Any, monitor: Monitor) -> None:
+    """Compile the kernels that count trees, of whatever depth, unless that has been done.
+
+    ``kind`` is the type of the numbers that rows are counted in, `np.int32` or `np.int64`.
+    """
+    _compile_ahead("count", kind, monitor)
 
 
-def compile_to_optimize(monitor: Monitor) -> None:
+def compile_to_optimize(kind: Any, monitor: Monitor) -> None:
     """Compile the kernels that find best trees, where numbers of 16 bits do not pay."""
-    _compile_ahead("optimize", monitor)
+    _compile_ahead("optimize", kind, monitor)
 
 
-def compile_to_come_near(monitor: Monitor) -> None:
+def compile_to_come_near(kind: Any, monitor: Monitor) -> None:
     """Compile the kernels that tell how near trees come to a condition, also on one core."""
-    if not _compile_ahead("come-near", monitor):
-        come_near_on_few_rows()
+    if not _compile_ahead("come-near", kind, monitor):
+        come_near(few_rows(np.dtype(kind).name))
 
 
-def _compile_ahead(asked: str, monitor: Monitor) -> bool:
-    """Compile the kernels that a question of `_QUESTIONS` calls, unless that has been done.
+def _compile_ahead(asked: str, kind: Any, monitor: Monitor) -> bool:
+    """Compile the kernels that questions of `_QUESTIONS` call, unless that has been done.
 
     Returns whether they are there: False where they can only be compiled when they are called.
     """
-    done = _done(asked)
+    task = asked, np.dtype(kind).name
+    done = _done(*task)
     if done is not None and done.exists():
         return True
     if done is None or (processes := min(_MOST, _cores())) == 1:
         return False
-    crew = _Crew(asked)
+    crew = _Crew(*task)
     with ThreadPoolExecutor(processes + 1) as threads:
         jobs = [threads.submit(crew.note)]
         jobs += [threads.submit(crew.compile) for _ in range(processes)]
@@ -155,8 +159,8 @@ class _Order:
 class _Crew:
     """The processes at work, and what they tell."""
 
-    def __init__(self, asked: str) -> None:
-        self.asked = asked
+    def __init__(self, *task: str) -> None:
+        self.task = task
         self.order = _Order()
         self.noted = self.compiled = 0  # in units of code
         self.all_noted = False
@@ -166,7 +170,7 @@ class _Crew:
     def note(self) -> None:
         """Read which kernels are called, from a process in which they are not compiled."""
         try:
-            with self._process("note", self.asked, NUMBA_DISABLE_JIT="1") as asking:
+            with self._process("note", *self.task, NUMBA_DISABLE_JIT="1") as asking:
                 for line in asking.stdout or ():
                     call = Call.of_line(line)
                     self.noted += call.work
@@ -219,12 +223,12 @@ class _Crew:
 
 
 @cache
-def _done(asked: str) -> Path | None:
+def _done(asked: str, kind: str) -> Path | None:
     """Return the file that is there once kernels are compiled; None where nothing can be kept."""
     from adtc.engine.kernels import bits, jit
 
     place = jit.cache_folder(bits.count_pairs)
-    return place and place / f"compiled-{jit.digest_of_kernels()[:16]}-{asked}"
+    return place and place / f"compiled-{jit.digest_of_kernels()[:16]}-{asked}-{kind}"
 
 
 def _cores() -> int:
@@ -234,11 +238,11 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _note(asked: str) -> None:
-    """Ask some questions, and print every call of a kernel."""
+def _note(asked: str, kind: str) -> None:
+    """Ask questions about few rows, and print every call of a kernel."""
     with calls_noted(lambda call: print(call.as_line(), flush=True)):
         for question in _QUESTIONS[asked]:
-            question()
+            question(few_rows(kind))
 
 
 def _compile() -> None:
@@ -251,19 +255,28 @@ def _compile() -> None:
         print(flush=True)
 
 
-def count_on_few_rows() -> None:
+def few_rows(kind: str) -> "Data":
+    """Return a small table that calls kernels as large ones do: its rows weigh much."""
+    from adtc.data import Data
+
+    X = np.random.default_rng(0).integers(0, 2, (12, 4))
+    weights = np.full(len(X), {"int32": 2**13, "int64": 2**25}[kind])
+    return Data.from_arrays(X, X[:, 0] ^ X[:, 1], z=np.arange(len(X)) % 2, weights=weights)
+
+
+def count(data: "Data") -> None:
     """Count all trees, those under a constraint, and so few that most paths end in a leaf."""
-    from adtc.engine.answers import count
+    from adtc.engine import answers
     from adtc.engine.query import Space
 
     for depth in DEPTHS:
         for where in (None, "acc >= 0.7", f"acc >= 0.6 and size < {depth}"):
-            count(_few_rows(), Space(max_depth=depth), where)
+            answers.count(data, Space(max_depth=depth), where)
 
 
-def count_as_on_many_rows() -> None:
+def count_as_if_many(data: "Data") -> None:
     """Count with kernels, as plain Python, that take few rows for many; and with other labels."""
-    from adtc.engine.answers import count
+    from adtc.engine import answers
     from adtc.engine.kernels import circuit, jit, parted, sorting, stumps
     from adtc.engine.query import Space
 
@@ -273,53 +286,45 @@ def count_as_on_many_rows() -> None:
         for name in names.split():
             assert name in vars(module)
             setattr(module, name, np.int64(2))
-    space = Space(max_depth=4, minsup=20_000, labels="majority", trivial_splits=False)
-    count(_few_rows(), space, "acc >= 0.6")
+    minsup = 2 * int(data.weights[0])
+    space = Space(max_depth=4, minsup=minsup, labels="majority", trivial_splits=False)
+    answers.count(data, space, "acc >= 0.6")
 
 
-def optimize_on_few_rows() -> None:
+def optimize(data: "Data") -> None:
     """Find best trees of every depth."""
-    from adtc.engine.answers import optimize
+    from adtc.engine import answers
     from adtc.engine.query import Space
 
     for depth in DEPTHS:
-        optimize(_few_rows(), Space(max_depth=depth))
+        answers.optimize(data, Space(max_depth=depth))
 
 
-def come_near_on_few_rows() -> None:
+def come_near(data: "Data") -> None:
     """Find best trees with and without a constraint, and tell that tensors are too large."""
-    from adtc.engine.answers import model_tensor, optimize
+    from adtc.engine import answers
     from adtc.engine.query import Space
     from adtc.errors import TooLargeError
 
     spaces = Space(max_depth=2), Space(max_depth=3)
     wheres = None, "size <= 3", "acc >= 0.7 and dp <= 0.5"
     for space, where in product(spaces, wheres):
-        optimize(_few_rows(), space, maximize="acc", where=where)
+        answers.optimize(data, space, maximize="acc", where=where)
     for space in spaces:
         with suppress(TooLargeError):  # what is asked before a large run
             limited = Monitor(memory_limit=100)
-            model_tensor(_few_rows(), space, ["size", "acc", "dp"], monitor=limited)
+            answers.model_tensor(data, space, ["size", "acc", "dp"], monitor=limited)
 
 
-def _few_rows() -> "Data":
-    """Return a small table that calls kernels as large ones do: its rows weigh much."""
-    from adtc.data import Data
-
-    X = np.random.default_rng(0).integers(0, 2, (12, 4))
-    z, weights = np.arange(len(X)) % 2, np.full(len(X), 10_000)
-    return Data.from_arrays(X, X[:, 0] ^ X[:, 1], z=z, weights=weights)
-
-
-_QUESTIONS: dict[str, tuple[Callable[[], None], ...]] = {
-    "count": (count_on_few_rows, count_as_on_many_rows),
-    "optimize": (optimize_on_few_rows,),
-    "come-near": (come_near_on_few_rows,),
+_QUESTIONS: dict[str, tuple[Callable[["Data"], None], ...]] = {
+    "count": (count, count_as_if_many),
+    "optimize": (optimize,),
+    "come-near": (come_near,),
 }
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "note":
-        _note(sys.argv[2])
+        _note(*sys.argv[2:])
     else:
         _compile()

@@ -106,9 +106,12 @@ def _words(data: Data) -> int:
 
 
 def bit_planes(
-    features: Features, data: Data, groups: npt.NDArray[np.int64], n: int
+    features: Features, data: Data, groups: npt.NDArray[np.int64], n: int, *, kind: Any = np.int64
 ) -> inside.Table:
-    """Lay out the rows by group and binary digit of their weight, and count all pairs once."""
+    """Lay out the rows by group and binary digit of their weight, and count all pairs once.
+
+    ``kind`` is the type of these counts, which must hold the weight of all rows.
+    """
     width = max(1, int(data.weights.max()).bit_length())
     digits = [data.weights >> b & 1 == 1 for b in range(width)]
     planes = [
@@ -121,9 +124,8 @@ def bit_planes(
     words = np.ascontiguousarray(np.concatenate(packed, axis=1))
     offsets = np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64)
     totals = [sum(len(rows) << b for h, b, rows in planes if h == g) for g in range(n)]
-    dtype = np.int32 if data.total < 2**30 else np.int64
     count = len(features.columns)
-    pairs = np.zeros((n, count, count), dtype)
+    pairs = np.zeros((n, count, count), kind)
     plane_group = np.array([g for g, _, _ in planes], np.int64)
     plane_shift = np.array([b for _, b, _ in planes], np.int64)
     bits.count_pairs(words, count, offsets, plane_group, plane_shift, pairs)
@@ -134,7 +136,7 @@ def bit_planes(
         plane_group=plane_group,
         plane_shift=plane_shift,
         pairs=pairs,
-        totals=np.array(totals, dtype),
+        totals=np.array(totals, kind),
     )
 
 

@@ -15,6 +15,7 @@ from adtc.algebra.semirings import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.executors import run_jobs
+from adtc.engine.forms import SMALL
 from adtc.engine.kernels import scalar
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Question, linear_parts, row_groups
@@ -42,7 +43,8 @@ def sum_over_trees(
     data = data.merged() if switches.merge_rows else data
     groups, member = row_groups(data)
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
-    table = lattices.bit_planes(features, data, member, len(groups))
+    kind = np.int32 if data.total < SMALL else np.int64
+    table = lattices.bit_planes(features, data, member, len(groups), kind=kind)
     n, depth = len(features.twins), question.space.max_depth
     lattice = lattices.numbered_paths(n, depth)
     vocabulary = Vocabulary(question.schema, define or {})

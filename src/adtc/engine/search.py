@@ -32,7 +32,7 @@ from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _FEW_PATHS = 1000  # are solved at once: to order and divide them takes longer
-_SHALLOW = 2  # tests on the longest paths where shorter numbers are not worth more kernels
+_SHORT_PAYS = 10**12  # pairs below paths, a minute's work, that are worth kernels of 16 bits
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -114,9 +114,10 @@ def least_of_all(
         return None
     plan, scale, constant = found
     monitor.check()
-    compile_to_optimize(monitor)
+    form = plan.budgets[0].form
+    compile_to_optimize(cost_type((form,), plan.totals), monitor)
     data = lattices.compact(data) if switches.merge_rows else data
-    cost, tree = _Search(plan, data, plan.budgets[0].form, switches, monitor).run()
+    cost, tree = _Search(plan, data, form, switches, monitor).run()
     return scale * cost + constant, tree
 
 
@@ -139,8 +140,11 @@ class _Search:
             self.data, question.minsup, merge=self.switches.merge_features
         )
         groups = lattices.group_of_rows(self.data, plan.groups)
-        self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
-        self.costs = self.costs_in(cost_type((self.form,), self.table))
+        kind = cost_type((self.form,), plan.totals)
+        self.table = lattices.bit_planes(
+            self.features, self.data, groups, len(plan.groups), kind=kind
+        )
+        self.costs = self.costs_in(kind)
 
     def costs_in(self, kind: Any) -> inside.Costs:
         """Give the form to kernels, as numbers of this type."""
@@ -217,9 +221,10 @@ class _Attempt:
     def __init__(self, search: _Search, lattice: inside.Lattice) -> None:
         self.search, self.lattice = search, lattice
         self.table, self.costs = search.table, search.costs
-        if lattice.levels > _SHALLOW:
-            self.costs = search.costs_in(cost_type((search.form,), self.table, short=True))
         sizes = lattices.path_counts(lattice, search.n)
+        if sizes[-1] * search.n**2 > _SHORT_PAYS:
+            kind = cost_type((search.form,), search.plan.totals, short=True)
+            self.costs = search.costs_in(kind)
         groups, kind = len(self.table.totals), self.costs.weights.dtype
         search.monitor.reserve(
             "the table of subproblems",

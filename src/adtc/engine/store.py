@@ -76,13 +76,17 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     data = data if data.n_rows == saved["rows"] else data.merged()
     features = _features(saved["twins"], data)
     groups = group_of_rows(data, plan.groups)
+    inside = _together("inside", Inside, saved["inside"], arrays)
+    short = inside.counts.dtype == np.int32 and sum(plan.totals) < 2**31
     ground = Ground(
         plan=plan,
         features=features,
-        table=bit_planes(features, data, groups, len(plan.groups)),
+        table=bit_planes(
+            features, data, groups, len(plan.groups), kind=np.int32 if short else np.int64
+        ),
         lattice=numbered_paths(len(features.twins), space.max_depth),
         leaves=_together("leaves", Leaves, saved["leaves"], arrays),
-        inside=_together("inside", Inside, saved["inside"], arrays),
+        inside=inside,
     )
     outside = _together("outside", Outside, saved["outside"], arrays)
     levels = tuple(
