@@ -207,6 +207,22 @@ def test_the_heaviest_rows_that_32_bits_count_and_the_lightest_that_64_do(depth,
     assert best.value == least.value
 
 
+@pytest.mark.parametrize("weight", [2**56, 2**57])
+def test_heavier_rows_than_64_bits_add_up_are_refused(weight):
+    data = adtc.Data.from_arrays(CORNERS, [0] * 4 + [1] * 4, weights=[weight, *[1] * 7])
+    space, where = adtc.Space(1), "acc >= 0.5"
+    expected = adtc.count(data, space, where, engine="spec")
+    if weight < 2**57:
+        assert adtc.count(data, space, where, engine="fast") == expected
+        assert adtc.optimize(data, space, engine="fast").value == 0
+    else:
+        clear = pytest.raises(TooLargeError, match=r"costs reach .*smaller weights.*engine='spec'")
+        with clear:
+            adtc.count(data, space, where, engine="fast")
+        with clear:
+            adtc.optimize(data, space, engine="fast")
+
+
 def test_a_gap_between_huge_groups():
     data = adtc.Data.from_arrays(
         CORNERS, [0, 1, 1, 0, 1, 0, 0, 1], z=[0, 0, 1, 1, 0, 1, 0, 1], weights=HUGE

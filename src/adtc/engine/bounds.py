@@ -19,10 +19,12 @@ from adtc.engine.kernels.channels import Prefix
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.switches import Switches
+from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
 _TWO = 2
 _SMALL_JOB = 10**6  # pairs of features that one call of a kernel may count
+_LARGEST = 2**57  # costs below that have room for sums of four, and for more than any cost
 _INFINITY = {np.int16: 2**13, np.int32: 2**28, np.int64: 2**60}
 
 
@@ -243,9 +245,13 @@ def cost_type(forms: Iterable[Form], totals: Sequence[int], *, short: bool = Fal
         return np.int16
     if largest < SMALL:
         return np.int32
-    if largest < 2**57:
+    if largest < _LARGEST:
         return np.int64
-    raise OverflowError("a cost exceeds 57 bits")
+    raise TooLargeError(
+        f"costs reach {largest:.1e}, and the fast engine adds numbers up to {_LARGEST:.1e} only: "
+        f"give rows smaller weights, write the condition with rounder numbers, or use "
+        f"engine='spec'."
+    )
 
 
 def _weights(forms: tuple[Form, ...], table: inside.Table, group_label: Array, dtype: Any) -> Array:

@@ -1,10 +1,10 @@
 """Kernels compiled ahead, side by side in processes of their own.
 
-One after another, as the first question calls them, they would take twice as long. One process
-counts trees on few rows, with kernels as plain Python, and notes which are called with which types;
-others translate the parts and assemble the kernels, each when what it calls is there, and first
-what most other work waits for. All other kernels are compiled when they are called; so are these
-where a second core or a place for the cache is missing.
+One after another, as the first question calls them, they would take twice as long. One process asks
+questions about few rows, with kernels as plain Python, and notes which are called with which types;
+others translate the parts, each when what it calls is there, and then assemble the kernels. All
+other kernels are compiled when they are called; so are these where a second core or a place for the
+cache is missing.
 """
 
 import gc
