@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adtc.engine import compiling
+import adtc
+from adtc.engine import circuit, compiling, search
 from adtc.engine.kernels.jit import JIT_ENABLED
 from adtc.engine.kernels.noting import Call
 from adtc.engine.monitor import Monitor
@@ -100,6 +101,31 @@ def test_what_heavy_rows_call_is_noted(asked):
     called = noted(asked, "heavy")
     assert called - noted(asked, "int64") == set()
     assert len(called - noted(asked, "int32")) > 1
+
+
+@pytest.mark.parametrize(
+    ("weight", "goal", "kind"),
+    [
+        (1, "error", np.int32),
+        (2**25, "error", np.int64),
+        (2**11, "error + 1.001 * size", np.int64),  # counted in thousandths
+    ],
+)
+def test_kernels_are_compiled_for_the_numbers_that_a_question_needs(
+    monkeypatch, weight, goal, kind
+):
+    compiled: list[tuple[str, type]] = []
+    monkeypatch.setattr(circuit, "compile_to_count", lambda k, _: compiled.append(("count", k)))
+    monkeypatch.setattr(search, "compile_to_optimize", lambda k, _: compiled.append(("best", k)))
+    data = adtc.Data.from_arrays([[0, 1], [1, 0], [1, 1], [0, 0]] * 5, [0, 1, 1, 0] * 5,
+                                 weights=[weight] * 20)  # fmt: skip
+    best = adtc.optimize(data, adtc.Space(2), minimize=goal)
+    assert best.value == adtc.optimize(data, adtc.Space(2), minimize=goal, engine="spec").value
+    assert compiled == [("best", kind)]
+    compiled.clear()
+    adtc.count(data, adtc.Space(2), "error <= 3")
+    # what a condition counts in small parts is rounded so that 32 bits hold it
+    assert compiled == [("count", np.int64 if weight == 2**25 else np.int32)]
 
 
 PARTS = """
