@@ -1,6 +1,7 @@
 """A kernel is whole where Python calls it, and a part where another kernel does."""
 
 import os
+import pickle
 import subprocess
 import sys
 import textwrap
@@ -261,6 +262,21 @@ def test_a_kernel_is_compiled_again_when_any_kernel_has_changed(monkeypatch):
     third = jit.kernel(_cube)
     assert third(2) == 8
     assert not third.stats.cache_hits
+
+
+def test_an_index_of_other_kernels_is_not_read(monkeypatch):
+    """It may name types that are gone: to read it would end in an error of Python's."""
+    digest = sha256(os.urandom(16)).hexdigest()
+    monkeypatch.setattr(jit, "digest_of_kernels", lambda: digest)
+    kept = jit.kernel(_cube)
+    assert kept(2) == 8
+    index = Path(kept._cache.opened._cache_file._index_path)
+    head = pickle.dumps(kept._cache.opened._cache_file._version, protocol=-1)
+    assert index.read_bytes().startswith(head)
+    index.write_bytes(head.replace(digest.encode(), b"0" * 64) + b"cno_such_module\nStack\n.")
+    again = jit.kernel(_cube)
+    assert again(2) == 8
+    assert not again.stats.cache_hits
 
 
 def test_what_another_process_put_in_its_place_is_not_taken(monkeypatch):

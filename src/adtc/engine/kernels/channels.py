@@ -111,6 +111,15 @@ def make_room(table, mix, costs):
 
 
 @bare_kernel
+def channel_of(counts, mix, ch):
+    """Return what one channel makes of rows that are counted by group."""
+    total = mix[ch, 0] - mix[ch, 0]  # of its type
+    for g in range(len(counts)):
+        total += mix[ch, g] * counts[g]
+    return total
+
+
+@bare_kernel
 def _leaves_cost(constants):
     """Tell whether there are functionals, and a leaf costs at least nothing in each."""
     for d in range(len(constants)):

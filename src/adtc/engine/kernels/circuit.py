@@ -20,7 +20,6 @@ from adtc.engine.kernels.cells import (
     room_for,
 )
 from adtc.engine.kernels.dense import append_dense, key_range, multiply_dense
-from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import bare_kernel, kernel
 from adtc.engine.kernels.last_level import (
     Place,
@@ -35,6 +34,7 @@ from adtc.engine.kernels.leaves import drop_trivial, new_leaf, put_leaf
 from adtc.engine.kernels.parted import SMALL, append_large
 from adtc.engine.kernels.paths import child, seek
 from adtc.engine.kernels.sorting import append_sorted, sort_by_cost
+from adtc.engine.kernels.steps import descend, first_step, make_stack, next_child
 from adtc.engine.kernels.stumps import append_leaf, new_work
 
 
@@ -55,14 +55,11 @@ def fill_last(
     fill = np.int64(0)
     scanned = np.int64(0)
     work = new_work(table, leaves, limbs)
-    side = np.zeros(lattice.levels + 1, np.int64)
-    cursor = np.zeros(lattice.levels + 1, np.int64)
-    stage = np.zeros(lattice.levels + 1, np.int64)
-    cursor[0] = first
+    steps = first_step(lattice, first)
     above = np.int64(0)
     while above >= 0:
         above, s = _next_live(
-            above, end, side, cursor, stage, stack, table, lattice, leaves, use_pext, wanted, live
+            above, end, steps, stack, table, lattice, leaves.minsup, use_pext, wanted, live
         )
         if s < 0:
             break
@@ -97,45 +94,26 @@ def fill_last(
 
 
 @bare_kernel
-def _next_live(
-    level, end, side, cursor, stage, stack, table, lattice, leaves, use_pext, wanted, live
-):  # fmt: skip
+def _next_live(level, end, steps, stack, table, lattice, minsup, use_pext, wanted, live):
     """Walk on to the next live path of the last level.
 
     Returns the level above it and the side where it is, −1 if there are no more.
     """
     if lattice.levels == 0:  # the root is the only path
         return np.int64(-1), np.int64(0)
-    while level >= 0:
-        last = end if level == 0 else stack.used[level]
-        if cursor[level] >= last:
-            level -= 1
-        elif stage[level] == 0:
-            if _leads_somewhere(stack, level, side[level], cursor[level], lattice, wanted):
-                open_literal(
-                    stack, level, side[level], cursor[level], table, lattice, leaves.minsup,
-                    use_pext,
-                )  # fmt: skip
-                stage[level] = 1
-            else:
-                cursor[level] += 1
-        elif stage[level] == 3:
-            stage[level] = 0
-            cursor[level] += 1
-        else:
-            s = stage[level] - 1
-            stage[level] += 1
-            below = level + 1
-            node = lattice.base[below] + stack.node[below, s]
-            if below < lattice.levels and wanted[node]:
-                feature = stack.U[level, cursor[level]]
-                level = below
-                side[level] = s
-                cursor[level] = after(stack, level, feature)
-                stage[level] = 0
-            elif below == lattice.levels and live[node]:
+    while True:
+        level, s = next_child(
+            level, end, steps, stack, table, lattice, minsup, use_pext, wanted
+        )  # fmt: skip
+        if level < 0:
+            return level, np.int64(-1)
+        below = level + 1
+        node = lattice.base[below] + stack.node[below, s]
+        if below == lattice.levels:
+            if live[node]:
                 return level, s
-    return level, np.int64(-1)
+        elif wanted[node]:
+            level = descend(level, s, steps, stack)
 
 
 @bare_kernel
@@ -174,17 +152,6 @@ def _sum_densely(acc, base, stack, side, lattice, leaves, multiplicity, budgets,
     return dense_tensor(
         acc, base, C, totals, U, stack.used[level], lattice.rest, leaves, multiplicity, b, work
     )
-
-
-@bare_kernel
-def _leads_somewhere(stack, level, side, c, lattice, wanted):
-    """Tell whether one of the two paths behind a literal is wanted."""
-    below = level + 1
-    parent = stack.node[level, side]
-    number = ((parent >> level) << below) + (parent & ((1 << level) - 1))
-    number += lattice.binomial[stack.U[level, c], below] << below
-    node = lattice.base[below] + number
-    return wanted[node] or wanted[node + (1 << level)]
 
 
 @kernel

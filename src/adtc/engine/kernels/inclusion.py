@@ -7,14 +7,14 @@ All of this is linear, so matrices hold what `channels` makes of counts. For two
 taking the cheaper, and where there is room for one matrix per feature; for all else there is
 `inside.walk`. Without functionals rows are only counted, whatever the labels.
 
-Legend: as in `inside`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
+Legend: as in `steps`; M1 channels of P, M2[f] of P ∧ f, four those of both signs of f and h in the
 order f h, f ¬h, ¬f h, ¬f ¬h; A the features that can split one of these four nodes.
 """
 
 import numpy as np
 
 from adtc.engine.kernels.bits import compress, count_few_pairs, count_pairs, plan_extract
-from adtc.engine.kernels.channels import FEW, blend, blend_all
+from adtc.engine.kernels.channels import FEW, blend, blend_all, channel_of
 from adtc.engine.kernels.closed import LANES, least_mixed
 from adtc.engine.kernels.fourfold import least_of_four, mirror, weigh_pairs
 from adtc.engine.kernels.jit import bare_kernel, hot_kernel
@@ -167,10 +167,7 @@ def two_literals(
         room.totals[3, g] = stack.totals[level, side, g] - one - two + both
     for s in range(4):
         for ch in range(mix.shape[0]):
-            total = mix[ch, 0] - mix[ch, 0]
-            for g in range(mix.shape[1]):
-                total += mix[ch, g] * room.totals[s, g]
-            room.whole[s, ch] = total
+            room.whole[s, ch] = channel_of(room.totals[s], mix, ch)
     below = level + 2
     parent = stack.node[level, side]
     number = lattice.base[below] + ((parent >> level) << below) + (parent & ((1 << level) - 1))

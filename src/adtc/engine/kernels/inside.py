@@ -1,23 +1,18 @@
 """The tropical inside pass: least costs of all subproblems, by one walk over the lattice of paths.
 
-A path is a set of literals; walked in the order f1 < f2 < …, both signs, each set is met once. The
-node of a path of length k has the number ``base[k] + (rank << k) + signs`` with rank = Σ C(f_i, i)
-over its ascending features; bit i of signs is set if its i-th literal is negative.
+The node of a path of length k has the number ``base[k] + (rank << k) + signs`` with rank =
+Σ C(f_i, i) over its ascending features; bit i of signs is set if its i-th literal is negative.
 
-Each step down counts pairs in the smaller half of the rows only; the other half is the difference
-to the parent's counts. A feature that cannot split a node cannot split any node below it, so the
-matrices shrink on the way.
-
-Legend: U slots (features kept at both children), C pair counts [group, i, j] for i <= j, W words.
+Legend: C pair counts [group, i, j] for i <= j.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from adtc.engine.kernels.bits import compress, count_pairs, plan_extract, side_mask
 from adtc.engine.kernels.closed import LANES, least_binary, least_cost
 from adtc.engine.kernels.jit import bare_kernel, hot_kernel, kernel
+from adtc.engine.kernels.steps import descend, first_step, make_stack, next_child
 
 
 class Table(NamedTuple):
@@ -50,22 +45,6 @@ class Lattice(NamedTuple):
     base: Any  # int64 [levels + 1]
     levels: int  # length of the longest paths that are nodes
     rest: int  # depth of the trees below those: 0, 1 or 2
-
-
-class Stack(NamedTuple):
-    """Per level and side: the state of the walk."""
-
-    W: Any
-    C: Any
-    U: Any
-    used: Any
-    offsets: Any
-    rows: Any
-    totals: Any
-    node: Any
-    mask: Any
-    kept: Any
-    moves: Any
 
 
 class Scratch(NamedTuple):
@@ -105,40 +84,6 @@ def make_scratch(n, labels, weights):
 
 
 @kernel
-def make_stack(table, levels):
-    """Allocate the walk's state and put the whole table at its bottom."""
-    n, width = table.words.shape
-    groups, planes = len(table.totals), len(table.plane_group)
-    stack = Stack(
-        np.empty((levels + 1, 2, n, width), np.uint64),
-        np.empty((levels + 1, 2, groups, n, n), table.pairs.dtype),
-        np.empty((levels + 1, n), np.int64),
-        np.zeros(levels + 1, np.int64),
-        np.zeros((levels + 1, 2, planes + 1), np.int64),
-        np.zeros((levels + 1, 2, planes), np.int64),
-        np.zeros((levels + 1, 2, groups), table.pairs.dtype),
-        np.zeros((levels + 1, 2), np.int64),
-        np.empty(width, np.uint64),
-        np.empty(width, np.uint64),
-        np.empty((width, 6), np.uint64),
-    )
-    for i in range(n):
-        for w in range(width):
-            stack.W[0, 0, i, w] = table.words[i, w]
-        for g in range(groups):
-            for j in range(n):
-                stack.C[0, 0, g, i, j] = table.pairs[g, i, j]
-        stack.U[0, i] = i
-    stack.used[0] = n
-    for p in range(planes):
-        stack.offsets[0, 0, p + 1] = table.offsets[p + 1]
-        stack.rows[0, 0, p] = table.rows[p]
-    for g in range(groups):
-        stack.totals[0, 0, g] = table.totals[g]
-    return stack
-
-
-@kernel
 def walk(first, table, lattice, costs, use_pext, counts, least):
     """Visit all paths whose least feature is ``first``, or the whole table if it is the only one.
 
@@ -148,146 +93,20 @@ def walk(first, table, lattice, costs, use_pext, counts, least):
     """
     stack = make_stack(table, lattice.levels)
     scratch = make_scratch(table.words.shape[0], costs.weights.shape[1], costs.weights)
-    side = np.zeros(lattice.levels + 1, np.int64)
-    cursor = np.zeros(lattice.levels + 1, np.int64)
-    stage = np.zeros(lattice.levels + 1, np.int64)  # 0: open the literal, 1: f = 1, 2: f = 0
-    cursor[0] = first
-    level = np.int64(0)  # typed: a literal would compile everything below a second time
+    steps = first_step(lattice, first)
+    everything = np.zeros(0, np.bool_)
+    level, s = np.int64(0), np.int64(0)  # typed: literals would compile all below a second time
     if lattice.levels == 0:
-        visit(stack, level, side[0], table, lattice, costs, scratch, counts, least)
-        level = np.int64(-1)
-    while level >= 0:
-        last = first + 1 if level == 0 else stack.used[level]
-        if cursor[level] >= last:
-            level -= 1
-        elif stage[level] == 0:
-            open_literal(
-                stack, level, side[level], cursor[level], table, lattice, costs.minsup, use_pext
-            )
-            stage[level] = 1
-        elif stage[level] == 3:
-            stage[level] = 0
-            cursor[level] += 1
-        else:
-            s = stage[level] - 1
-            stage[level] += 1
-            if visit(stack, level + 1, s, table, lattice, costs, scratch, counts, least):
-                feature = stack.U[level, cursor[level]]
-                level += 1
-                side[level] = s
-                cursor[level] = after(stack, level, feature)
-                stage[level] = 0
-
-
-@bare_kernel
-def after(stack, level, feature):
-    """Find the first slot whose feature comes after ``feature``: the canonical order."""
-    i = 0
-    while i < stack.used[level] and stack.U[level, i] <= feature:
-        i += 1
-    return i
-
-
-@bare_kernel
-def open_literal(stack, level, side, c, table, lattice, minsup, use_pext):
-    """Prepare both children of a node for the feature in its slot ``c``."""
-    C = stack.C[level, side]
-    groups = len(table.totals)
-    below = level + 1
-    feature = stack.U[level, c]
-    rank_step = lattice.binomial[feature, below] << below
-    parent = stack.node[level, side]
-    parent_rank, parent_signs = parent >> level, parent & ((1 << level) - 1)
-    number = (parent_rank << below) + rank_step + parent_signs
-    stack.node[below, 0] = number
-    stack.node[below, 1] = number + (1 << level)
-    support1, support0 = np.int64(0), np.int64(0)
-    for g in range(groups):
-        stack.totals[below, 0, g] = C[g, c, c]
-        stack.totals[below, 1, g] = stack.totals[level, side, g] - C[g, c, c]
-        support1 += stack.totals[below, 0, g]
-        support0 += stack.totals[below, 1, g]
-    if support1 < minsup and support0 < minsup:
-        stack.used[below] = 0
+        visit(stack, level, s, table, lattice, costs, scratch, counts, least)
         return
-    _choose_slots(stack, level, side, c, support1, support0, groups, lattice.levels, minsup)
-    small = 0 if support1 <= support0 else 1
-    for s in range(2):
-        enough = (support0 if s else support1) >= minsup
-        if s == small or (below < lattice.levels and enough):
-            _compress_side(stack, level, side, c, s, use_pext)
-    U = stack.used[below]
-    count_pairs(
-        stack.W[below, small], U, stack.offsets[below, small], table.plane_group,
-        table.plane_shift, stack.C[below, small],
-    )  # fmt: skip
-    _subtract(stack, level, side, small, groups)
-
-
-@bare_kernel
-def _choose_slots(stack, level, side, c, support1, support0, groups, levels, minsup):
-    """Keep the features that can still split a child, and those that can still extend its path.
-
-    ``U[below]`` gets positions in the parent's slots; `_subtract` turns them into features.
-    """
-    C = stack.C[level, side]
-    below = level + 1
-    used = 0
-    for i in range(stack.used[level]):
-        if i == c:
-            continue
-        keep = below < levels and i > c
-        if not keep:
-            lo, hi = min(i, c), max(i, c)
-            both = np.int64(0)
-            alone = np.int64(0)
-            for g in range(groups):
-                both += C[g, lo, hi]
-                alone += C[g, i, i]
-            keep = (minsup <= both <= support1 - minsup) or (
-                minsup <= alone - both and alone - both <= support0 - minsup
-            )
-        if keep:
-            stack.U[below, used] = i
-            used += 1
-    stack.used[below] = used
-
-
-@bare_kernel
-def _compress_side(stack, level, side, c, s, use_pext):
-    """Pack the kept features' rows of one side of the literal."""
-    below = level + 1
-    offsets, rows = stack.offsets[level, side], stack.rows[level, side]
-    planes = len(rows)
-    W = stack.W[level, side]
-    side_mask(W[c], s == 1, offsets, rows, stack.mask)
-    plan_extract(
-        stack.mask, offsets, planes, stack.kept, stack.moves, stack.offsets[below, s],
-        stack.rows[below, s], use_pext,
-    )  # fmt: skip
-    for i in range(stack.used[below]):
-        compress(
-            W[stack.U[below, i]], stack.mask, stack.kept, stack.moves, offsets, planes,
-            stack.offsets[below, s], use_pext, stack.W[below, s, i],
-        )  # fmt: skip
-
-
-@hot_kernel
-def _subtract(stack, level, side, small, groups):
-    """Get the larger side's pair counts as parent minus smaller side; name the slots' features."""
-    below = level + 1
-    used = stack.used[below]
-    positions = stack.U[below]
-    for g in range(groups):
-        parent = stack.C[level, side, g]
-        small_pairs = stack.C[below, small, g]
-        large_pairs = stack.C[below, 1 - small, g]
-        for i in range(used):
-            row = parent[positions[i]]
-            for j in range(i, used):
-                large_pairs[i, j] = row[positions[j]] - small_pairs[i, j]
-    for i in range(used):
-        positions[i] = stack.U[level, positions[i]]
+    while True:
+        level, s = next_child(
+            level, first + 1, steps, stack, table, lattice, costs.minsup, use_pext, everything
+        )
+        if level < 0:
+            return
+        if visit(stack, level + 1, s, table, lattice, costs, scratch, counts, least):
+            level = descend(level, s, steps, stack)
 
 
 @bare_kernel

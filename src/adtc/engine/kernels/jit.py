@@ -176,6 +176,12 @@ class _CacheFile(IndexDataCacheFile):
     finds what the other has put there.
     """
 
+    def __init__(self, *place: Any) -> None:
+        super().__init__(*place)
+        # Numba looks at the version first: types that other kernels had may be gone by now, and
+        # the index that names them could not even be read
+        self._version = self._version, digest_of_kernels()
+
     def save(self, key: Any, data: Any) -> None:
         super().save(key, (self._source_stamp, key, data))
 

@@ -15,9 +15,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import kernel_of_this_process
 from adtc.engine.kernels.paths import child, next_path, seek
+from adtc.engine.kernels.steps import descend, first_step, make_stack, next_child
 
 
 class Leaf(NamedTuple):
@@ -189,44 +189,29 @@ def make_kernels(
     def walk(first, table, lattice, leaf, multiplicity, use_pext, counts, sums):
         """Fill ``counts`` and, at the last level, N for the paths whose least feature is given."""
         stack = make_stack(table, lattice.levels)
-        side = np.zeros(lattice.levels + 1, np.int64)
-        cursor = np.zeros(lattice.levels + 1, np.int64)
-        stage = np.zeros(lattice.levels + 1, np.int64)
-        cursor[0] = first
+        steps = first_step(lattice, first)
+        everything = np.zeros(0, np.bool_)
         level = np.int64(0)
-        while level >= 0:
-            last = first + 1 if level == 0 else stack.used[level]
-            if cursor[level] >= last:
-                level -= 1
-            elif stage[level] == 0:
-                open_literal(
-                    stack, level, side[level], cursor[level], table, lattice, leaf.minsup, use_pext
-                )
-                stage[level] = 1
-            elif stage[level] == 3:
-                stage[level] = 0
-                cursor[level] += 1
+        while True:
+            level, s = next_child(
+                level, first + 1, steps, stack, table, lattice, leaf.minsup, use_pext, everything
+            )
+            if level < 0:
+                return
+            below = level + 1
+            totals = stack.totals[below, s]
+            if not enough(totals, leaf.minsup):
+                continue
+            node = lattice.base[below] + stack.node[below, s]
+            for g in range(len(totals)):
+                counts[node, g] = totals[g]
+            if below == lattice.levels:
+                sums[node] = close(
+                    stack.C[below, s], totals, stack.used[below], stack.U[below],
+                    lattice.rest, leaf, multiplicity,
+                )  # fmt: skip
             else:
-                s = stage[level] - 1
-                stage[level] += 1
-                below = level + 1
-                totals = stack.totals[below, s]
-                if not enough(totals, leaf.minsup):
-                    continue
-                node = lattice.base[below] + stack.node[below, s]
-                for g in range(len(totals)):
-                    counts[node, g] = totals[g]
-                if below == lattice.levels:
-                    sums[node] = close(
-                        stack.C[below, s], totals, stack.used[below], stack.U[below],
-                        lattice.rest, leaf, multiplicity,
-                    )  # fmt: skip
-                else:
-                    feature = stack.U[level, cursor[level]]
-                    level = below
-                    side[level] = s
-                    cursor[level] = after(stack, level, feature)
-                    stage[level] = 0
+                level = descend(level, s, steps, stack)
 
     @jit
     def ascend(level, ranks, n, lattice, leaf, multiplicity, counts, sums):

@@ -8,7 +8,7 @@ same, hence one kernel: whatever two have in common would be compiled twice.
 
 import numpy as np
 
-from adtc.engine.kernels.channels import make_prefix, make_room, mixing
+from adtc.engine.kernels.channels import channel_of, make_prefix, make_room, mixing
 from adtc.engine.kernels.inclusion import (
     below_prefix,
     count_single,
@@ -21,8 +21,15 @@ from adtc.engine.kernels.inclusion import (
     turn_to_minority,
     two_literals,
 )
-from adtc.engine.kernels.inside import after, make_stack, open_literal
 from adtc.engine.kernels.jit import bare_kernel, kernel
+from adtc.engine.kernels.steps import (
+    CURSOR,
+    after,
+    descend,
+    first_step,
+    make_stack,
+    next_child,
+)
 
 TWO = 2
 
@@ -60,22 +67,17 @@ def visit_paths(first, stop, table, lattice, costs, use_pext, root, counted, cou
     else:
         stack = make_stack(table, lattice.levels)
         prefix = make_prefix(table, mix, True)
-        steps = np.zeros((3, lattice.levels + 1), np.int64)
-        for f in range(first, stop):
-            _walk(
-                f, steps[0], steps[1], steps[2], stack, table, lattice, costs, use_pext, mix,
-                prefix, room, counts, least,
-            )  # fmt: skip
+        _walk(
+            stop, first_step(lattice, first), np.zeros(0, np.bool_), stack, table, lattice, costs,
+            use_pext, mix, prefix, room, counts, least,
+        )  # fmt: skip
 
 
 @bare_kernel
 def _close_whole(table, lattice, costs, mix, prefix, room, least):
     """Solve the whole table where it is itself the last level."""
     for ch in range(mix.shape[0]):
-        total = mix[ch, 0] - mix[ch, 0]
-        for g in range(mix.shape[1]):
-            total += mix[ch, g] * table.totals[g]
-        room.whole[0, ch] = total
+        room.whole[0, ch] = channel_of(table.totals, mix, ch)
     active = 0
     if lattice.rest > 0:
         for d in range(table.words.shape[0]):
@@ -119,11 +121,8 @@ def _short_paths(c, stack, table, lattice, costs, use_pext, mix, prefix, room, c
 def _open_single(c, used, table, mix, prefix, room, costs):
     """Make the channels of both sides of a feature; return how many others can split them."""
     for ch in range(mix.shape[0]):
-        total = mix[ch, 0] - mix[ch, 0]
-        for g in range(mix.shape[1]):
-            total += mix[ch, g] * table.totals[g]
         room.whole[0, ch] = prefix.M1[ch, c, c]
-        room.whole[1, ch] = total - prefix.M1[ch, c, c]
+        room.whole[1, ch] = channel_of(table.totals, mix, ch) - prefix.M1[ch, c, c]
     active = np.int64(0)
     for d in range(used):
         low, high = min(c, d), max(c, d)
@@ -148,38 +147,26 @@ def _open_single(c, used, table, mix, prefix, room, costs):
 
 @bare_kernel
 def _walk(
-    first, side, cursor, stage, stack, table, lattice, costs, use_pext, mix, prefix, room, counts,
+    stop, steps, everything, stack, table, lattice, costs, use_pext, mix, prefix, room, counts,
     least,
 ):  # fmt: skip
-    """Visit the paths of three literals or more whose least feature is ``first``."""
+    """Visit the paths of three literals or more, from the first step on."""
     level = np.int64(0)
-    cursor[0], stage[0] = first, 0
-    while level >= 0:
-        last = first + 1 if level == 0 else stack.used[level]
-        if cursor[level] >= last:
-            level -= 1
-        elif stage[level] == 0:
-            open_literal(
-                stack, level, side[level], cursor[level], table, lattice, costs.minsup, use_pext
-            )
-            stage[level] = 1
-        elif stage[level] == 3:
-            stage[level] = 0
-            cursor[level] += 1
+    while True:
+        level, s = next_child(
+            level, stop, steps, stack, table, lattice, costs.minsup, use_pext, everything
+        )
+        if level < 0:
+            return
+        below = level + 1
+        node = lattice.base[below] + stack.node[below, s]
+        if not note(stack.totals[below, s], node, costs.minsup, counts):
+            continue
+        if below < lattice.levels - TWO:
+            level = descend(level, s, steps, stack)
         else:
-            s = stage[level] - 1
-            stage[level] += 1
-            below = level + 1
-            if note(stack.totals[below, s], lattice.base[below] + stack.node[below, s],
-                    costs.minsup, counts):  # fmt: skip
-                start = after(stack, below, stack.U[level, cursor[level]])
-                if below == lattice.levels - TWO:
-                    below_prefix(
-                        stack, below, s, start, mix, prefix, room, table, lattice, costs,
-                        use_pext, counts, least,
-                    )  # fmt: skip
-                else:
-                    level = below
-                    side[level] = s
-                    cursor[level] = start
-                    stage[level] = 0
+            start = after(stack, below, stack.U[level, steps[CURSOR, level]])
+            below_prefix(
+                stack, below, s, start, mix, prefix, room, table, lattice, costs, use_pext, counts,
+                least,
+            )  # fmt: skip
