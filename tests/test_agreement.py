@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import adtc
 import oracle
 from adtc.algebra import semirings
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.engine.monitor import Monitor
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError

@@ -7,7 +7,7 @@ import pytest
 
 import adtc
 from adtc import semirings
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.algebra.trees import Leaf, Split, Tree, features
 from adtc.engine.switches import Switches
 from adtc.errors import CancelledError, QueryError, TooLargeError

@@ -9,7 +9,7 @@ from inspect import signature
 from itertools import product
 from typing import Any, TypeVar
 
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.errors import LawError
 
 R = TypeVar("R")

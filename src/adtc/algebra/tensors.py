@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from adtc.algebra.metrics import Primitive
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 
 R = TypeVar("R")
 Index = tuple[float, ...]

@@ -11,7 +11,8 @@ from typing import Any
 
 from adtc.algebra import trees
 from adtc.algebra.formula import Formula, holds, value
-from adtc.algebra.semirings import COUNT, Semiring, get_semiring, witness
+from adtc.algebra.semiring import Semiring
+from adtc.algebra.semirings import COUNT, get_semiring, witness
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.data import Data
 from adtc.engine import emt

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adtc.algebra.formula import Formula
-from adtc.algebra.semirings import COUNT, Semiring
+from adtc.algebra.semiring import Semiring
+from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.extremes import Extremes
 from adtc.engine.monitor import Monitor

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from adtc.algebra.metrics import LeafRows
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.algebra.tensors import Scan, Tensor, lift, singleton
 from adtc.data import Data
 from adtc.engine.query import Question, RowSets

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Generic, NamedTuple, TypeVar
 
 from adtc.algebra.metrics import LeafRows
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine.circuit import Circuit
 from adtc.engine.monitor import Monitor

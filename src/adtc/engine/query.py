@@ -38,7 +38,8 @@ from adtc.algebra.metrics import (
     Schema,
     Vocabulary,
 )
-from adtc.algebra.semirings import COUNT, Semiring
+from adtc.algebra.semiring import Semiring
+from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.errors import QueryError
 

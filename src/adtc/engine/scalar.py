@@ -11,7 +11,7 @@ import numpy as np
 
 from adtc.algebra.formula import Truth
 from adtc.algebra.metrics import Vocabulary
-from adtc.algebra.semirings import Semiring
+from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.executors import run_jobs

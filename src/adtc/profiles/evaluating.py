@@ -7,7 +7,8 @@ walking its circuit.
 from typing import Any
 
 from adtc.algebra.formula import names, parse_term
-from adtc.algebra.semirings import Semiring, get_semiring
+from adtc.algebra.semiring import Semiring
+from adtc.algebra.semirings import get_semiring
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, ask, texts_of
 from adtc.engine.values import side_by_side

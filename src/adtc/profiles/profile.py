@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved prof
 
     import pyarrow as pa
 
-    from adtc.algebra.semirings import Semiring
+    from adtc.algebra.semiring import Semiring
     from adtc.algebra.trees import Tree
     from adtc.engine.circuit import Circuit
     from adtc.profiles.crosstab import Crosstab
