@@ -178,9 +178,8 @@ class Walker:
     def _parts(self, features: range, work: int) -> list[range]:
         """Divide features into jobs: not many of them if one feature is little ``work``."""
         threads = self.monitor.threads
-        step = max(
-            1, min(_SMALL_JOB // max(1, work), len(features) // (4 * threads if threads > 1 else 1))
-        )
+        share = len(features) // (4 * threads) if threads > 1 else len(features)
+        step = max(1, min(_SMALL_JOB // max(1, work), share))
         return [range(f, min(f + step, features.stop)) for f in features[::step]]
 
     @property
