@@ -1,0 +1,17 @@
+// The Python module of one instruction-set level; `adtc._core` chooses among them.
+#include "../isa.h"
+#include <nanobind/stl/string_view.h>
+
+#include "types.h"
+
+namespace adtc {
+void bind_pairs(nb::module_& module);
+}  // namespace adtc
+
+NB_MODULE(ADTC_MODULE, module) {
+    module.attr("LEVEL") = adtc::kLevel;
+    module.def("supports", &adtc::supports, nanobind::arg("level"),
+               "Tell whether this machine has the instructions of a level.");
+    adtc::bind_types(module);
+    adtc::bind_pairs(module);
+}

@@ -1,0 +1,77 @@
+// Vectors of 64 bytes, written once for every instruction set; compilers split them where they must.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace adtc {
+
+/// A vector of 64 bytes of T.
+template <class T>
+struct VectorOf {
+    typedef T type __attribute__((vector_size(64)));
+    /// The same without any claim about alignment, for loads and stores.
+    typedef T loose __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
+};
+
+template <class T>
+using Vector = typename VectorOf<T>::type;
+
+template <class T>
+constexpr int kLanes = 64 / sizeof(T);
+
+template <class T>
+inline Vector<T> load(const T* from) {
+    return *reinterpret_cast<const typename VectorOf<T>::loose*>(from);
+}
+
+template <class T>
+inline void store(T* to, Vector<T> v) {
+    *reinterpret_cast<typename VectorOf<T>::loose*>(to) = v;
+}
+
+template <class T>
+inline Vector<T> all(T value) {
+    return value - Vector<T>{};
+}
+
+template <class V>
+inline V smaller(V a, V b) {
+    return a < b ? a : b;
+}
+
+/// Count the ones of each byte, or of each 16-bit lane where the processor does that at once.
+inline Vector<std::uint16_t> count_ones(Vector<std::uint16_t> v) {
+#if defined(__AVX512BITALG__)
+    return (Vector<std::uint16_t>)_mm512_popcnt_epi16((__m512i)v);
+#elif defined(__AVX2__)
+    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
+                                           1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i low = _mm256_set1_epi8(0x0f);
+    __m256i half[2];
+    std::memcpy(half, &v, 64);
+    for (__m256i& x : half)
+        x = _mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),
+                            _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
+    std::memcpy(&v, half, 64);
+    return v;
+#else
+    v = v - ((v >> 1) & 0x5555);
+    v = (v & 0x3333) + ((v >> 2) & 0x3333);
+    return (v + (v >> 4)) & 0x0f0f;
+#endif
+}
+
+#if defined(__AVX512BITALG__)
+constexpr int kFoldEvery = 4095;  ///< so many sums of `count_ones` fit a lane
+inline Vector<std::uint16_t> fold(Vector<std::uint16_t> sums) { return sums; }
+#else
+constexpr int kFoldEvery = 31;  ///< so many sums of `count_ones` fit a byte
+inline Vector<std::uint16_t> fold(Vector<std::uint16_t> sums) { return (sums & 0xff) + (sums >> 8); }
+#endif
+
+}  // namespace adtc
