@@ -5,6 +5,7 @@
 #include "types.h"
 
 namespace adtc {
+void bind_costs(nb::module_& module);
 void bind_pairs(nb::module_& module);
 }  // namespace adtc
 
@@ -13,5 +14,6 @@ NB_MODULE(ADTC_MODULE, module) {
     module.def("supports", &adtc::supports, nanobind::arg("level"),
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
+    adtc::bind_costs(module);
     adtc::bind_pairs(module);
 }
