@@ -7,6 +7,7 @@
 namespace adtc {
 void bind_costs(nb::module_& module);
 void bind_pairs(nb::module_& module);
+void bind_paths(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -16,4 +17,5 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_types(module);
     adtc::bind_costs(module);
     adtc::bind_pairs(module);
+    adtc::bind_paths(module);
 }
