@@ -246,6 +246,7 @@ void count_pairs(const Slices& slices, const Table& table, std::span<const Index
 template void add_pairs(const Slices&, Index, std::span<const Index>, std::int16_t, std::int16_t*, Index);
 template void add_pairs(const Slices&, Index, std::span<const Index>, std::int32_t, std::int32_t*, Index);
 template void add_pairs(const Slices&, Index, std::span<const Index>, std::int64_t, std::int64_t*, Index);
+template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int16_t>);
 template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int32_t>);
 template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int64_t>);
 

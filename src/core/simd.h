@@ -44,6 +44,29 @@ inline V smaller(V a, V b) {
     return a < b ? a : b;
 }
 
+/// Find the least lane.
+template <class T>
+inline T least_lane(Vector<T> v) {
+    T least = v[0];
+    for (int k = 1; k < kLanes<T>; ++k) least = v[k] < least ? v[k] : least;
+    return least;
+}
+
+/// Pack the lanes of a comparison, 0 or −1 each, into bits.
+template <class T>
+inline std::uint64_t bits_of(Vector<T> truths) {
+#if defined(__AVX512BW__)
+    if constexpr (sizeof(T) == 2) return _mm512_movepi16_mask((__m512i)truths);
+#endif
+#if defined(__AVX512DQ__)
+    if constexpr (sizeof(T) == 4) return _mm512_movepi32_mask((__m512i)truths);
+    if constexpr (sizeof(T) == 8) return _mm512_movepi64_mask((__m512i)truths);
+#endif
+    std::uint64_t bits = 0;
+    for (int k = 0; k < kLanes<T>; ++k) bits |= std::uint64_t{truths[k] != 0} << k;
+    return bits;
+}
+
 /// Count the ones of each byte, or of each 16-bit lane where the processor does that at once.
 inline Vector<std::uint16_t> count_ones(Vector<std::uint16_t> v) {
 #if defined(__AVX512BITALG__)

@@ -1,11 +1,12 @@
 // The Python module of one instruction-set level; `adtc._core` chooses among them.
-#include "../isa.h"
 #include <nanobind/stl/string_view.h>
 
+#include "../isa.h"
 #include "types.h"
 
 namespace adtc {
 void bind_costs(nb::module_& module);
+void bind_inside(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
 }  // namespace adtc
@@ -16,6 +17,7 @@ NB_MODULE(ADTC_MODULE, module) {
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
     adtc::bind_costs(module);
+    adtc::bind_inside(module);
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
 }
