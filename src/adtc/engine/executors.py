@@ -19,7 +19,8 @@ def run_jobs(work: Callable[[J], T], jobs: Sequence[J], stage: str, monitor: Mon
 
     def guarded(job: J) -> T:
         monitor.check()
-        return work(job)
+        with monitor.translated():
+            return work(job)
 
     if monitor.threads <= 1 or len(jobs) <= 1:
         results = []
