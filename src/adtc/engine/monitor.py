@@ -1,13 +1,15 @@
 """One small object through which progress, cancelling and limits pass, between jobs of a run."""
 
 import os
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
+from adtc import _core
 from adtc.errors import CancelledError, TooLargeError
 
+native: Any = _core
 Progress = Callable[[str, int, int], None]
 
 
@@ -25,6 +27,8 @@ class Monitor:
         Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
         How many threads may work at once.
+    control
+        What kernels look at between pieces of their work.
     """
 
     progress: Progress | None = None
@@ -32,15 +36,19 @@ class Monitor:
     memory_limit: int | None = None
     threads: int = 1
     started: float = field(default_factory=time.monotonic, repr=False)
-    _cancelled: threading.Event = field(default_factory=threading.Event, repr=False)
+    control: Any = field(init=False, repr=False, compare=False, default_factory=native.Control)
+
+    def __post_init__(self) -> None:
+        if self.time_limit is not None:
+            self.control.set_time_limit(max(0.0, self.time_limit))
 
     def cancel(self) -> None:
-        """Ask the run to stop at the next job; safe from another thread."""
-        self._cancelled.set()
+        """Ask the run to stop; safe from another thread."""
+        self.control.cancel()
 
     def check(self) -> None:
         """Raise if the run was cancelled or is out of time."""
-        if self._cancelled.is_set():
+        if self.control.cancelled:
             raise CancelledError("the run was cancelled; nothing was written.")
         if self.time_limit is not None and time.monotonic() - self.started > self.time_limit:
             raise TooLargeError(

@@ -6,6 +6,7 @@
 
 namespace adtc {
 void bind_pairs(nb::module_& module);
+void bind_tensors(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -14,4 +15,5 @@ NB_MODULE(ADTC_MODULE, module) {
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
     adtc::bind_pairs(module);
+    adtc::bind_tensors(module);
 }
