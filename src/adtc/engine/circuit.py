@@ -7,34 +7,35 @@ kept, because finding and drawing trees are walks down over them.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Inside, Outside, cost_type, inside_pass, outside_pass
-from adtc.engine.compiling import compile_to_count
+from adtc.engine.bounds import Inside, Outside, check_costs, inside_pass, outside_pass
 from adtc.engine.executors import run_jobs
-from adtc.engine.kernels import circuit as kernels
-from adtc.engine.kernels import inside as inside_kernels
-from adtc.engine.kernels import paths as path_kernels
-from adtc.engine.kernels.cells import Cells
-from adtc.engine.kernels.leaves import Leaves
 from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Budget, Plan
 from adtc.engine.refusal import refuse_if_too_large
 from adtc.engine.rounding import with_small_numbers
 from adtc.engine.switches import Switches
-from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
 _JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most
 _LITTLE = 2**20  # pairs of cells that are not worth more than one job
 _PATHS = 500  # of the last level in one job, at least
+
+
+class Cells(NamedTuple):
+    """A tensor as a list of cells, each with a key that packs the values of all axes."""
+
+    keys: Array  # int64 [cell]
+    values: Array  # uint64 [cell, limb]: the number of trees, lowest limb first
+    costs: Array  # int64 [cell, budget]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +96,9 @@ class Ground:
 
     plan: Plan
     features: lattices.Features
-    table: inside_kernels.Table
-    lattice: inside_kernels.Lattice
-    leaves: Leaves
+    table: _core.Table
+    lattice: _core.Lattice
+    leaves: _core.Leaves
     inside: Inside
     splits: Array | None = None
 
@@ -135,12 +136,11 @@ def prepare(
     if known is not None and known.serves(plan):
         return replace(known, plan=plan, leaves=_leaves(plan, switches))
     plan = with_small_numbers(plan) if switches.round else plan
-    kind = cost_type((budget.form for budget in plan.budgets), plan.totals)
-    compile_to_count(kind, monitor)
+    check_costs((budget.form for budget in plan.budgets), plan.totals)
     data = lattices.compact(data) if switches.merge_rows else data
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
     groups = lattices.group_of_rows(data, plan.groups)
-    table = lattices.bit_planes(features, data, groups, len(plan.groups), kind=kind)
+    table = lattices.bit_planes(features, data, groups, len(plan.groups))
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
     plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
@@ -150,8 +150,7 @@ def prepare(
         lattice,
         tuple(budget.form for budget in plan.budgets),
         leaves.group_label,
-        minsup=question.minsup,
-        majority=leaves.majority,
+        question,
         switches=switches,
         monitor=monitor,
     )
@@ -161,20 +160,10 @@ def prepare(
 def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Monitor) -> Circuit:
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
     monitor.check()
-    n = len(ground.features.twins)
-    outside = outside_pass(ground.lattice, n, ground.inside, np.array(limits, np.int64))
+    limit = np.array(limits, np.int64)
+    outside = outside_pass(ground.lattice, ground.inside, limit, monitor)
     refuse_if_too_large(ground, outside, monitor)
-    builder = _Builder(
-        ground.table,
-        ground.lattice,
-        ground.features.multiplicity,
-        ground.leaves,
-        ground.inside,
-        outside,
-        _worth_a_split(ground, outside),
-        switches,
-        monitor,
-    )
+    builder = _Builder(ground, outside, _worth_a_split(ground, outside), monitor)
     levels, scanned = builder.levels()
     return Circuit(replace(ground, splits=None), outside, levels, scanned)
 
@@ -188,14 +177,15 @@ def _worth_a_split(ground: Ground, outside: Outside) -> Array:
     return np.logical_and(live, (ground.splits <= outside.budgets[last:].T).all(axis=0))
 
 
-def _leaves(plan: Plan, switches: Switches) -> Leaves:
+def _leaves(plan: Plan, switches: Switches) -> _core.Leaves:
     """Pack all axes into one functional for the keys, next to the budgets' own."""
     labels, groups = plan.question.schema.labels, len(plan.groups)
     key_weights = np.zeros((labels, groups), np.int64)
     for axis in plan.axes:
         key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
     forms = [budget.form for budget in plan.budgets]
-    return Leaves(
+    share = plan.question.space.leaf_share
+    return _core.Leaves(
         key_weights=key_weights,
         key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
         cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
@@ -206,6 +196,8 @@ def _leaves(plan: Plan, switches: Switches) -> Leaves:
         trivial_splits=plan.question.space.trivial_splits,
         dense=switches.dense,
         most_leaves=plan.most_leaves,
+        share_top=share.numerator,
+        share_bottom=share.denominator,
     )
 
 
@@ -218,152 +210,117 @@ def _group_label(plan: Plan) -> Array:
 class _Builder:
     """Fills the levels of a circuit, last one first; jobs are independent of one another."""
 
-    table: inside_kernels.Table
-    lattice: inside_kernels.Lattice
-    multiplicity: Array
-    leaves: Leaves
-    bounds: Inside
+    ground: Ground
     outside: Outside
     splitting: Array  # which paths of the last level hold more than a leaf
-    switches: Switches
     monitor: Monitor
-    held: list[int] = field(default_factory=list)  # bytes of each level's tensors so far
+    held: list[int] = field(default_factory=list)  # bytes of the finished levels
 
     @property
-    def n(self) -> int:
-        """Count the distinct features."""
-        return len(self.table.words)
+    def functionals(self) -> int:
+        """Count the budgets."""
+        return len(self.ground.plan.budgets)
+
+    @property
+    def multiplicity(self) -> Array:
+        """Count the original features behind each distinct one."""
+        return self.ground.features.multiplicity
 
     def levels(self) -> tuple[tuple[Level, ...], int]:
         """Make the tensors of all levels, root first; none if the root is not live."""
-        if not self.outside.live[0]:
+        lattice, live = self.ground.lattice, self.outside.live
+        if not live[0]:
             return (), 0
-        sizes = lattices.path_counts(self.lattice, self.n)
-        self.held.append(0)
+        sizes = lattices.path_counts(lattice)
         made, scanned = self._last(sizes[-1])
-        levels = [made]
-        totals = _totals(made) if self.lattice.levels else None
-        for level in range(self.lattice.levels - 1, -1, -1):
-            first = int(self.lattice.base[level])
-            nodes = np.flatnonzero(self.outside.live[first : first + sizes[level]])
-            bound = np.zeros(sizes[level])
-            largest = kernels.bound_level(
-                level, nodes, self.n, self.lattice, self.leaves, self.multiplicity,
-                self.outside.live, totals, bound,
+        levels, bounds = [made], None
+        for level in range(lattice.levels - 1, -1, -1):
+            below = _core.Level(*levels[0].cells, levels[0].starts, levels[0].stops)
+            totals = _core.tree_counts(below) if bounds is None else bounds
+            first = int(lattice.base[level])
+            nodes = np.flatnonzero(live[first : first + sizes[level]])
+            bounds = np.zeros(sizes[level])
+            largest = _core.bound_level(
+                lattice, level, nodes, self.ground.plan.question.schema.labels, self.multiplicity,
+                live, totals, bounds,
             )  # fmt: skip
             limbs = self._limbs(largest, level)
-            self.held.append(0)
-            made, pairs = self._upper(level, nodes, levels[0], limbs, sizes[level])
+            made, pairs = self._upper(level, nodes, below, limbs, sizes[level])
             levels.insert(0, made)
             scanned += pairs
-            totals = bound
         return tuple(levels), scanned
 
     def _last(self, size: int) -> tuple[Level, int]:
         """Make the tensors of the last level: those of single leaves, others from pair counts."""
+        ground, lattice, outside = self.ground, self.ground.lattice, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-        limbs = self._limbs(math.inf, self.lattice.levels)
-        last = int(self.lattice.base[-1])
-        splitting = np.zeros_like(self.outside.live)
-        splitting[last:] = self.splitting
-        behind = np.zeros(len(splitting), np.int64)
-        path_kernels.lead_to_live(self.n, self.lattice, splitting, behind)
-        wanted = behind > 0
-        owner = np.full(size, self.n)  # of single leaves
+        last = int(lattice.base[-1])
+        pool = _core.Pool(self._limbs(math.inf, lattice.levels), self.functionals)
+        single = np.flatnonzero(outside.live[last:] & ~self.splitting)
+        _core.fill_single(
+            pool, 0, lattice, ground.leaves, single, ground.inside.counts, outside.budgets, starts,
+            stops,
+        )  # fmt: skip
+        marked = np.zeros_like(outside.live)
+        marked[last:] = self.splitting
+        behind = np.zeros(len(marked), np.int64)
+        _core.lead_to_live(lattice, marked, behind)
+        jobs, wanted = self._last_jobs(behind), behind > 0
 
-        def job(some: range) -> tuple[Cells, int, int]:
-            made: tuple[Cells, int, int] = kernels.fill_last(
-                some.start, some.stop, self.table, self.lattice, self.leaves, self.multiplicity,
-                self.switches.pext, wanted, splitting, self.outside.budgets,
-                self._most_cells(limbs, self.lattice.levels), limbs, starts, stops, owner,
+        def job(at: int) -> int:
+            return _core.fill_last(
+                self.monitor.control, pool, at + 1, ground.table, lattice, ground.leaves,
+                self.multiplicity, jobs[at].start, jobs[at].stop, wanted, outside.budgets,
+                self._most_bytes(pool), starts, stops,
             )  # fmt: skip
-            self._check(made[0], made[2])
-            return made
 
-        parts: list[tuple[Cells, int, int]] = []
-        single = np.flatnonzero(self.outside.live[last:] & ~self.splitting)
-        if len(single):
-            made = kernels.fill_single(
-                single, last, self.leaves, self.bounds.counts, self.outside.budgets, limbs, starts,
-                stops,
-            )  # fmt: skip
-            self._check(made[0], 0)
-            parts.append(made)
-        if self.splitting.any():
-            firsts = behind[1 : 1 + 2 * self.n].reshape(-1, 2).sum(axis=1)
-            threads = self.monitor.threads
-            share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
-            jobs = _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
-            parts += run_jobs(job, jobs, "tensors of the last level", self.monitor)
-            ends = [0, *accumulate(fill for _, fill, _ in parts)]
-            offsets = np.zeros(self.n + 1, np.int64)
-            offsets[[some.start for some in jobs]] = ends[-1 - len(jobs) : -1]
-            starts += offsets[owner]
-            stops += offsets[owner]
-        cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
-        return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
+        scanned = run_jobs(job, range(len(jobs)), "tensors of the last level", self.monitor)
+        return self._made(pool, starts, stops), sum(scanned)
 
     def _upper(
-        self, level: int, nodes: Array, below: Level, limbs: int, size: int
+        self, level: int, nodes: Array, below: _core.Level, limbs: int, size: int
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
+        ground, outside = self.ground, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
+        # nobody multiplies the root's tensor, so it needs no costs
+        pool = _core.Pool(limbs, self.functionals if level else 0)
         lengths = below.stops - below.starts
         products = (level + 1) * int(lengths @ lengths)
         jobs = _JOBS if products > _LITTLE else 1
         length = max(1, min(_CHUNK, -(-len(nodes) // jobs)))
         chunks = [nodes[i : i + length] for i in range(0, len(nodes), length)]
 
-        def job(chunk: Array) -> tuple[Cells, int, int]:
-            made: tuple[Cells, int, int] = kernels.fill_level(
-                level, chunk, self.n, self.lattice, self.leaves, self.multiplicity,
-                self.bounds.counts, self.outside.live, self.outside.budgets, below.cells,
-                below.starts, below.stops, limbs, self._most_cells(limbs, level), starts, stops,
+        def job(at: int) -> int:
+            return _core.fill_level(
+                self.monitor.control, pool, at, ground.lattice, level, chunks[at], ground.leaves,
+                self.multiplicity, ground.inside.counts, outside.live, outside.budgets, below,
+                self._most_bytes(pool), starts, stops,
             )  # fmt: skip
-            self._check(made[0], made[2])
-            return made
 
-        parts = run_jobs(job, chunks, f"tensors of level {level}", self.monitor)
-        fills = [fill for _, fill, _ in parts]
-        for chunk, offset in zip(chunks[1:], accumulate(fills[:-1]), strict=True):
-            starts[chunk] += offset
-            stops[chunk] += offset
-        cells = self._joined([(pool, fill) for pool, fill, _ in parts], limbs)
-        return Level(cells, starts, stops), sum(pairs for *_, pairs in parts)
+        scanned = run_jobs(job, range(len(chunks)), f"tensors of level {level}", self.monitor)
+        return self._made(pool, starts, stops), sum(scanned)
 
-    def _most_cells(self, limbs: int, level: int) -> int:
-        """Return how many cells one job may hold so that all threads stay within the memory."""
-        costs = 0 if level == 0 < self.lattice.levels else len(self.leaves.cost_constants)
-        cell = 8 + 8 * limbs + 8 * costs
-        # a table is at most half full, and while it grows the old one is there, too; what the
-        # level's other jobs have made is copied once, when it is joined
-        left = max(0, self.monitor.memory - sum(self.held[:-1]) - 2 * self.held[-1])
-        return left // (6 * cell * self.monitor.threads)
+    def _made(self, pool: _core.Pool, starts: Array, stops: Array) -> Level:
+        """Take a finished level out of its pool."""
+        cells = Cells(*pool.release())
+        self.held.append(sum(column.nbytes for column in cells))
+        return Level(cells, starts, stops)
 
-    def _check(self, pool: Cells, scanned: int) -> None:
-        """Note the memory of a finished job; raise if it had to give up."""
-        self.held[-1] += sum(column.nbytes for column in pool)
-        if scanned < 0:
-            raise TooLargeError(
-                f"the tensors do not fit into the {self.monitor.memory / 1e9:.2g} GB of memory "
-                f"that the run may use: add a constraint that can be pushed down (such as acc >= "
-                f"0.8), ask for fewer metrics at once, or choose a larger minsup or less depth."
-            )
+    def _most_bytes(self, pool: _core.Pool) -> int:
+        """Return how much one job may hold so that all threads stay within the memory."""
+        left = max(0, self.monitor.memory - sum(self.held) - pool.bytes)
+        # a list, or a table; while that grows the old one is there, too
+        return int(left // (2 * self.monitor.threads))
 
-    def _no_cells(self, limbs: int) -> Cells:
-        functionals = len(self.leaves.cost_constants)
-        return Cells(
-            np.zeros(0, np.int64),
-            np.zeros((0, limbs), np.uint64),
-            np.zeros((0, functionals), np.int64),
-        )
-
-    def _joined(self, parts: list[tuple[Cells, int]], limbs: int) -> Cells:
-        """Put the jobs' pools behind one another."""
-        pools = [Cells(*(column[:fill] for column in pool)) for pool, fill in parts]
-        if len(pools) <= 1:
-            return pools[0] if pools else self._no_cells(limbs)
-        return Cells(*map(np.concatenate, zip(*pools, strict=True)))
+    def _last_jobs(self, behind: Array) -> list[range]:
+        """Divide the walk over the last level into ranges of first features."""
+        if not behind[0]:
+            return []
+        firsts = behind[1 : 1 + 2 * self.ground.lattice.features].reshape(-1, 2).sum(axis=1)
+        threads = self.monitor.threads
+        share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
+        return _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
 
     def _limbs(self, largest: float, level: int) -> int:
         """Return how many 64-bit limbs surely hold every sum of a level.
@@ -374,9 +331,10 @@ class _Builder:
         if math.isfinite(largest):
             bits = math.frexp(largest * (1 + 1e-6) + 1)[1]
         else:
-            depth = self.lattice.levels + self.lattice.rest - level
-            features, labels = int(self.multiplicity.sum()), len(self.leaves.key_weights)
-            bits = all_trees(depth, features, labels).bit_length()
+            lattice = self.ground.lattice
+            depth = lattice.levels + lattice.rest - level
+            labels = self.ground.plan.question.schema.labels
+            bits = all_trees(depth, int(self.multiplicity.sum()), labels).bit_length()
         return max(1, -(-bits // 64))
 
 
@@ -389,21 +347,6 @@ def _ranges(paths: list[int], least: int) -> list[range]:
             ranges.append(range(start, f + 1))
             start, held = f + 1, 0
     return [*ranges, range(start, len(paths))] if held else ranges
-
-
-def _totals(level: Level) -> Array:
-    """Count the trees of every path of the last level, as floats.
-
-    Summed path by path: the difference of two large running sums could lose a small path's trees,
-    and with them the proof of the number width.
-    """
-    limbs = level.cells.values.shape[1]
-    values = level.cells.values.astype(np.float64) @ 2.0 ** (64 * np.arange(limbs))
-    paths = np.flatnonzero(level.stops > level.starts)
-    paths = paths[np.argsort(level.starts[paths])]
-    sums = np.zeros(len(level.starts))
-    sums[paths] = np.add.reduceat(values, level.starts[paths])
-    return sums
 
 
 def all_trees(depth: int, features: int, labels: int) -> int:

@@ -9,6 +9,7 @@ void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
+void bind_tensors(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -20,4 +21,5 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_inside(module);
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
+    adtc::bind_tensors(module);
 }

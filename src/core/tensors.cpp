@@ -1,0 +1,217 @@
+#include "tensors.h"
+
+#include <cmath>
+#include <optional>
+
+#include "sorting.h"
+
+namespace adtc {
+namespace {
+
+constexpr Index kCached = Index{1} << 17;  // places of a hash table that caches hold
+
+template <class Key, int L>
+class LevelFiller {
+  public:
+    LevelFiller(const LevelTask<Key>& task, Limbs<L> limbs, const Control& control, Part<Key>& part)
+        : task_(task), leaves_(task.leaves), limbs_(limbs), control_(control), part_(part),
+          table_(limbs, part.cells.functionals), scaled_(static_cast<std::size_t>(limbs.size())) {}
+
+    Index pairs() const { return pairs_; }
+
+    /// Append the tensor of a path.
+    void append(Index number) {
+        path_ = path_at(task_.lattice, task_.level, number);
+        node_ = task_.lattice.base[task_.level] + number;
+        budgets_ = task_.budgets.row(node_);
+        find_summands();
+        const Index start = part_.cells.size();
+        const KeyRange<Key> range = dense_range();
+        if (range.width > 0)
+            append_dense(range);
+        else
+            append_sparse();
+        sorter_.sort(part_.cells, start, part_.cells.size());
+        part_.close(number);
+        if (part_.cells.bytes() > task_.most_bytes) throw OutOfMemory();
+    }
+
+  private:
+    void find_summands() {
+        const Index first = task_.lattice.base[task_.level + 1];
+        summands_.clear();
+        features_.clear();
+        for (Index f = 0; f < task_.lattice.features; ++f) {
+            if (path_.has(f)) continue;
+            const Children child = children(task_.lattice, path_.features, task_.level, path_.signs, f);
+            if (!task_.live[child.one] || !task_.live[child.zero]) continue;
+            CellView<Key> outer = task_.below.tensor(child.one - first), inner = task_.below.tensor(child.zero - first);
+            if (outer.size > inner.size) std::swap(outer, inner);
+            summands_.push_back({outer, inner, static_cast<Limb>(task_.multiplicity[f])});
+            features_.push_back(f);
+        }
+    }
+
+    /// Return the keys' range if an array over all of them pays; else one of width 0.
+    KeyRange<Key> dense_range() const {
+        if (!leaves_.dense || !budgets_.empty()) return {};
+        const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
+        const KeyRange<Key> range = key_range(task_.counts.row(node_), leaves_, most_leaves);
+        Key products = 0;
+        for (const auto& s : summands_) products += s.pairs();
+        const bool pays = range.width <= 4 * products && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
+        return pays ? range : KeyRange<Key>{};
+    }
+
+    void append_dense(const KeyRange<Key>& range) {
+        DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
+        for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
+                      [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
+        for (const auto& s : summands_) {
+            control_.check();
+            dense.multiply(s, scaled_.data());
+            pairs_ += s.pairs();
+        }
+        drop_trivial([&](Key key, const Index*, Limb factor) { limbs_.subtract(dense.find(key), factor); });
+        dense.append_to(part_.cells);
+    }
+
+    void append_sparse() {
+        const auto find = [&](Key key, const Index* cost) { return table_.find(key, [cost](Index d) { return cost[d]; }); };
+        table_.clear();
+        table_.reserve(leaves_.labels());
+        for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
+                      [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
+        const Index most = (task_.most_bytes - part_.cells.bytes()) / part_.cells.width();
+        for (const auto& s : summands_) {
+            control_.check();
+            const Progress done = multiply_into(table_, limbs_, s, 0, budgets_, most, scaled_.data());
+            if (done.row < s.outer.size) throw OutOfMemory();
+            pairs_ += done.looked;
+        }
+        table_.reserve(static_cast<Index>(summands_.size()) * leaves_.labels());
+        drop_trivial([&](Key key, const Index* cost, Limb factor) { limbs_.subtract(find(key, cost), factor); });
+        table_.append_to(part_.cells);
+    }
+
+    /// Take back the splits whose two children are leaves of equal label.
+    template <class Take>
+    void drop_trivial(Take take) {
+        if (leaves_.trivial_splits) return;
+        for (std::size_t k = 0; k < summands_.size(); ++k) {
+            const Children child = children(task_.lattice, path_.features, task_.level, path_.signs, features_[k]);
+            for_each_trivial(task_.counts.row(child.one), task_.counts.row(child.zero), leaves_, budgets_, cost_,
+                             [&](Key key, const Index* cost) { take(key, cost, summands_[k].factor); });
+        }
+    }
+
+    const LevelTask<Key>& task_;
+    const Leaves<Key>& leaves_;
+    Limbs<L> limbs_;
+    const Control& control_;
+    Part<Key>& part_;
+    CellTable<Key, L> table_;
+    CellSorter<Key> sorter_;
+    std::vector<Limb> scaled_;
+    Path path_;
+    Index node_ = 0;
+    std::span<const Index> budgets_;
+    std::vector<Summand<Key>> summands_;
+    std::vector<Index> features_;  ///< of the summands
+    std::vector<Index> cost_;
+    Index pairs_ = 0;
+};
+
+}  // namespace
+
+template <class Key>
+Index fill_level(const LevelTask<Key>& task, std::span<const Index> numbers, const Control& control, Part<Key>& part) {
+    return with_limbs(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
+        LevelFiller<Key, L> filler(task, limbs, control, part);
+        for (const Index number : numbers) {
+            control.check();
+            filler.append(number);
+        }
+        return filler.pairs();
+    });
+}
+
+template <class Key>
+void fill_single(const Lattice& lattice, const Leaves<Key>& leaves, Grid<const Index> counts,
+                 Grid<const Index> budgets, std::span<const Index> numbers, Part<Key>& part) {
+    const Limbs<0> limbs{part.cells.limbs};
+    CellSorter<Key> sorter;
+    std::vector<Index> room;
+    for (const Index number : numbers) {
+        const Index node = lattice.base[lattice.levels] + number, start = part.cells.size();
+        for_each_leaf(counts.row(node), leaves, budgets.row(node), room, [&](Key key, const Index* cost) {
+            Index at = start;
+            while (at < part.cells.size() && part.cells.keys[at] != key) ++at;
+            if (at == part.cells.size()) {
+                part.cells.resize(at + 1);
+                part.cells.keys[at] = key;
+                limbs.clear(part.cells.value(at));
+                std::copy_n(cost, part.cells.functionals, part.cells.cost(at));
+            }
+            limbs.add(part.cells.value(at), 1);
+        });
+        sorter.sort(part.cells, start, part.cells.size());
+        part.close(number);
+    }
+}
+
+double bound_level(const Lattice& lattice, Index level, std::span<const Index> numbers, Index labels,
+                   std::span<const Index> multiplicity, std::span<const bool> live, std::span<const double> below,
+                   std::span<double> bounds) {
+    double largest = 0;
+    for (const Index number : numbers) {
+        const Path path = path_at(lattice, level, number);
+        double total = static_cast<double>(labels);
+        for (Index f = 0; f < lattice.features; ++f) {
+            if (path.has(f)) continue;
+            const Children child = children(lattice, path.features, level, path.signs, f);
+            if (!live[child.one] || !live[child.zero]) continue;
+            const Index first = lattice.base[level + 1];
+            total += static_cast<double>(multiplicity[f]) * below[child.one - first] * below[child.zero - first];
+        }
+        bounds[number] = total;
+        largest = std::max(largest, total < 1e300 ? total : HUGE_VAL);  // not a number counts as ∞
+    }
+    return largest;
+}
+
+template <class Key>
+double count_trees(const CellView<Key>& tensor) {
+    double sum = 0;
+    for (Index i = 0; i < tensor.size; ++i)
+        for (Index l = 0; l < tensor.limbs; ++l)
+            sum += std::ldexp(static_cast<double>(tensor.value(i)[l]), static_cast<int>(64 * l));
+    return sum;
+}
+
+void count_behind(const Lattice& lattice, std::span<const bool> marked, std::span<Index> behind) {
+    std::fill(behind.begin(), behind.end(), 0);
+    for (Index node = lattice.base[lattice.levels]; node < lattice.size(); ++node) behind[node] = marked[node];
+    Index features[Path::kLongest];
+    for (Index level = lattice.levels; level > 0; --level) {
+        first_set(features, level);
+        for (Index rank = 0; rank < lattice.binomial[lattice.features][level]; ++rank) {
+            for (Index signs = 0; signs < Index{1} << level; ++signs) {
+                const Index node = lattice.base[level] + (rank << level) + signs;
+                if (behind[node]) behind[parent(lattice, features, level, signs, level - 1)] += behind[node];
+            }
+            next_set(features, level);
+        }
+    }
+}
+
+template Index fill_level(const LevelTask<Index>&, std::span<const Index>, const Control&, Part<Index>&);
+template Index fill_level(const LevelTask<WideKey>&, std::span<const Index>, const Control&, Part<WideKey>&);
+template void fill_single(const Lattice&, const Leaves<Index>&, Grid<const Index>, Grid<const Index>,
+                          std::span<const Index>, Part<Index>&);
+template void fill_single(const Lattice&, const Leaves<WideKey>&, Grid<const Index>, Grid<const Index>,
+                          std::span<const Index>, Part<WideKey>&);
+template double count_trees(const CellView<Index>&);
+template double count_trees(const CellView<WideKey>&);
+
+}  // namespace adtc
