@@ -6,6 +6,7 @@
 
 namespace adtc {
 void bind_costs(nb::module_& module);
+void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
 }  // namespace adtc
@@ -16,6 +17,7 @@ NB_MODULE(ADTC_MODULE, module) {
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
     adtc::bind_costs(module);
+    adtc::bind_forecast(module);
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
 }
