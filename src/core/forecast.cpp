@@ -48,12 +48,16 @@ void count_splitting(const Ways& ways, Bounds& bounds, const Control* control) {
     });
 }
 
-/// Return how many features split the parent with the fewest, without its own literal's.
-double fewest(const Ways& ways, const Bounds& bounds, const Path& path) {
+/// Return how many features split the parent with the fewest, without its own literal's; that one
+/// need not split every parent of a live path, but one of them.
+double fewest(const Ways& ways, const Bounds& bounds, const Path& path, Index node) {
     double best = static_cast<double>(support_of(ways.multiplicity));
     for (Index at = 0; at < path.length; ++at) {
         const Index above = parent(*ways.lattice, path.features, path.length, path.signs, at);
-        best = std::min(best, bounds.splitting[above] - static_cast<double>(ways.multiplicity[path.features[at]]));
+        const Index sibling = node + (path.signs >> at & 1 ? -(Index{1} << at) : Index{1} << at);
+        const bool own = ways.support[sibling] >= ways.costs->rule.minsup;
+        const Index others = own ? ways.multiplicity[path.features[at]] : 0;
+        best = std::min(best, bounds.splitting[above] - static_cast<double>(others));
     }
     return std::max(best, 0.0);
 }
@@ -88,11 +92,12 @@ void bound_splits(const Ways& ways, Bounds& bounds, bool fine, const Control* co
     const Lattice& lattice = *ways.lattice;
     const Index level = lattice.levels;
     for_each_path(lattice, level, control, [&](const Path& path, Index number) {
-        if (!ways.live[lattice.base[level] + number]) return;
+        const Index node = lattice.base[level] + number;
+        if (!ways.live[node]) return;
         if (fine) {
             look_at_features(ways, bounds, path, number);
         } else {
-            const double total = fewest(ways, bounds, path);
+            const double total = fewest(ways, bounds, path, node);
             double* const active = bounds.active[number];
             active[0] = active[2] = total;
             active[1] = 2 * total;
