@@ -41,9 +41,9 @@ void count_splitting(const Ways& ways, Bounds& bounds, const Control* control) {
         const Index node = lattice.base[level] + number;
         if (ways.support[node] < 2 * ways.costs->rule.minsup) return;
         double total = 0;
-        for (Index f = 0; f < lattice.features; ++f)
-            if (!path.has(f) && splits_into(ways, children(lattice, path.features, level, path.signs, f)))
-                total += static_cast<double>(ways.multiplicity[f]);
+        for_each_child(lattice, path.features, level, path.signs, [&](Index f, Children sides) {
+            if (splits_into(ways, sides)) total += static_cast<double>(ways.multiplicity[f]);
+        });
         bounds.splitting[node] = total;
     });
 }
@@ -62,17 +62,12 @@ double fewest(const Ways& ways, const Bounds& bounds, const Path& path, Index no
     return std::max(best, 0.0);
 }
 
-/// At most so many rows of a path lie on the two sides of a feature.
-struct MostRows {
-    Index one;
-    Index zero;
-};
-
-/// Bound them by the paths with the feature in place of each literal.
-MostRows most_rows(const Ways& ways, const Path& path, Index f) {
-    MostRows most{ways.support[0], ways.support[0]};
+/// Bound the rows of a path of the last level on both sides of every feature that is not on it, by
+/// those of the paths with that feature in place of a literal; −1 for its own features.
+void bound_sides(const Ways& ways, const Path& path, std::span<Index> ones, std::span<Index> zeros) {
+    std::fill(ones.begin(), ones.end(), ways.support[0]);
+    std::fill(zeros.begin(), zeros.end(), ways.support[0]);
     for (Index at = 0; at < path.length; ++at) {
-        // the path without one literal, one level up, extended by the feature
         Index others[Path::kLongest];
         Index length = 0, signs = 0;
         for (Index i = 0; i < path.length; ++i) {
@@ -80,11 +75,12 @@ MostRows most_rows(const Ways& ways, const Path& path, Index f) {
             signs |= (path.signs >> i & 1) << length;
             others[length++] = path.features[i];
         }
-        const Children sides = children(*ways.lattice, others, length, signs, f);
-        most.one = std::min(most.one, ways.support[sides.one]);
-        most.zero = std::min(most.zero, ways.support[sides.zero]);
+        for_each_child(*ways.lattice, others, length, signs, [&](Index f, Children sides) {
+            ones[f] = std::min(ones[f], ways.support[sides.one]);
+            zeros[f] = std::min(zeros[f], ways.support[sides.zero]);
+        });
     }
-    return most;
+    for (Index at = 0; at < path.length; ++at) ones[path.features[at]] = zeros[path.features[at]] = -1;
 }
 
 /// Bound the features that split each live path of the last level, by those of its parents.
@@ -157,15 +153,24 @@ class Above {
         const std::span<double> out = bounds_.trees.row(node);
         std::fill(out.begin(), out.end(), 0.0);
         out[bounds_.leaf] = ways_.labels();
-        for (Index f = 0; f < lattice.features; ++f) {
-            if (!path.has(f)) add_splits(level, node, f, children(lattice, path.features, level, path.signs, f), out);
-            if (bounds_.splits.planes > 0)
-                for (Index k = 0; k < bounds_.sizes(); ++k) bounds_.splits[node][k][f] = out[k];
-        }
+        Index noted = 0;  // features whose running sums are known
+        for_each_child(lattice, path.features, level, path.signs, [&](Index f, Children sides) {
+            note(node, noted, f, out);
+            add_splits(level, node, f, sides, out);
+            noted = f;
+        });
+        note(node, noted, lattice.features, out);
         return total_of(out);
     }
 
   private:
+    /// Write the running sums of some features.
+    void note(Index node, Index first, Index stop, std::span<const double> out) const {
+        if (bounds_.splits.planes == 0) return;
+        for (Index k = 0; k < bounds_.sizes(); ++k)
+            std::fill(bounds_.splits[node][k] + first, bounds_.splits[node][k] + stop, out[k]);
+    }
+
     void add_splits(Index level, Index node, Index f, Children sides, std::span<double> out) {
         if (!can_split(ways_, node, sides)) return;
         by_size(ways_, bounds_, level + 1, sides.one, ones_.data());
@@ -198,11 +203,11 @@ void look_at_features(const Ways& ways, Bounds& bounds, const Path& path, Index 
     const Grid<std::uint64_t> candidates = bounds.candidates[number];
     bounds.looked[number] = true;
     std::fill_n(active, 3, 0.0);
+    std::vector<Index> ones(ways.multiplicity.size()), zeros(ways.multiplicity.size());
+    bound_sides(ways, path, ones, zeros);
     for (Index f = 0; f < ways.lattice->features; ++f) {
-        if (path.has(f)) continue;
-        const MostRows most = most_rows(ways, path, f);
-        if (std::min(most.one, most.zero) < minsup) continue;
-        const bool again1 = most.one >= 2 * minsup, again0 = most.zero >= 2 * minsup;
+        if (std::min(ones[f], zeros[f]) < minsup) continue;
+        const bool again1 = ones[f] >= 2 * minsup, again0 = zeros[f] >= 2 * minsup;
         const std::uint64_t bit = std::uint64_t{1} << (f & 63);
         candidates[0][f >> 6] |= bit;
         if (again1) candidates[1][f >> 6] |= bit;
