@@ -169,7 +169,7 @@ def _outside(given, exists, least, limits, live):
     for path in (path for k in range(1, given.levels + 1) for path in paths_of(n, k)):
         at = number_of(path, n)
         options = []
-        for f, negative in path:
+        for f, _ in path:
             above = number_of(tuple(literal for literal in path if literal[0] != f), n)
             flipped = tuple((g, s != (g == f)) for g, s in path)
             sibling = number_of(flipped, n)

@@ -7,6 +7,7 @@
 namespace adtc {
 void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
+void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
 void bind_tensors(nb::module_& module);
@@ -19,6 +20,7 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_types(module);
     adtc::bind_costs(module);
     adtc::bind_inside(module);
+    adtc::bind_forecast(module);
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
     adtc::bind_tensors(module);
