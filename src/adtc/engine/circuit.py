@@ -134,7 +134,7 @@ def prepare(
     monitor.check()
     question = plan.question
     if known is not None and known.serves(plan):
-        return replace(known, plan=plan, leaves=_leaves(plan, switches))
+        return replace(known, plan=plan, leaves=leaves_of(plan, switches))
     plan = with_small_numbers(plan) if switches.round else plan
     check_costs((budget.form for budget in plan.budgets), plan.totals)
     data = lattices.compact(data) if switches.merge_rows else data
@@ -144,7 +144,7 @@ def prepare(
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
     plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
-    leaves = _leaves(plan, switches)
+    leaves = leaves_of(plan, switches)
     bounds, splits = inside_pass(
         table,
         lattice,
@@ -177,7 +177,7 @@ def _worth_a_split(ground: Ground, outside: Outside) -> Array:
     return np.logical_and(live, (ground.splits <= outside.budgets[last:].T).all(axis=0))
 
 
-def _leaves(plan: Plan, switches: Switches) -> _core.Leaves:
+def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
     """Pack all axes into one functional for the keys, next to the budgets' own."""
     labels, groups = plan.question.schema.labels, len(plan.groups)
     key_weights = np.zeros((labels, groups), np.int64)

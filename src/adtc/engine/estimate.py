@@ -17,8 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine import native
-from adtc.engine.bounds import Outside
+from adtc.engine.bounds import INFINITY, Outside
 from adtc.engine.forms import Span
 from adtc.engine.lattice import path_counts
 from adtc.engine.plan import Plan
@@ -131,7 +130,7 @@ def ceiling(
     plan, lattice, n = ground.plan, ground.lattice, len(ground.features.twins)
     if sizes is None and plan.question.space.max_size is not None:
         sizes = plan.most_leaves if plan.most_leaves <= _SIZES else None
-    paths, drawn = path_counts(lattice, n), fine or drawable
+    paths, drawn = path_counts(lattice), fine or drawable
     above, columns = sum(paths[:-1]), 1 if sizes is None else sizes + 1
     ways = _ways(ground, outside)
     bounds = _core.Bounds(
@@ -159,17 +158,20 @@ def _ways(ground: "Ground", outside: Outside) -> _core.Ways:
     """Say which trees there are."""
     leaves, inside = ground.leaves, ground.inside
     return _core.Ways(
-        lattice=native.lattice_of(ground.lattice, len(ground.features.twins)),
-        costs=native.costs_of(leaves, inside.infinity),
+        lattice=ground.lattice,
+        costs=_core.Costs(
+            leaves.cost_weights, leaves.cost_constants, leaves.group_label, INFINITY, leaves.minsup,
+            leaves.majority, leaves.share_top, leaves.share_bottom,
+        ),
         key_weights=leaves.key_weights,
         key_constant=leaves.key_constant,
         trivial_splits=leaves.trivial_splits,
         multiplicity=ground.features.multiplicity,
-        counts=native.integers(inside.counts),
+        counts=inside.counts,
         support=inside.counts.sum(axis=1, dtype=np.int64),
         largest=_largest(ground.plan, outside),
         live=outside.live,
-        least=native.integers(inside.least),
+        least=inside.least,
         budgets=outside.budgets,
     )
 
@@ -289,7 +291,7 @@ def draw(
     keys, owners, trivial, tried = _core.draw_trees(
         found.ways,
         found.bounds,
-        native.table_of(found.ground.table),
+        found.ground.table,
         level,
         attempts,
         seed,

@@ -273,7 +273,7 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    outside = outside_pass(ground.lattice, len(ground.features.twins), ground.inside, limits)
+    outside = outside_pass(ground.lattice, ground.inside, limits, monitor)
     explanation = replace(explanation, live=outside.live_paths)
     try:
         refusal.refuse_if_too_large(ground, outside, monitor)

@@ -17,7 +17,6 @@ from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
 from adtc.engine.columns import Column, evaluate, least_at, satisfied
-from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
@@ -209,7 +208,7 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     )
 
 
-def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
+def _less(keys: npt.NDArray[np.int64], values: Limbs, other: circuits.Cells) -> Limbs:
     """Subtract the numbers of the cells that another tensor also has."""
     place = np.argsort(keys)
     found = place[np.searchsorted(keys, other.keys, sorter=place)]
