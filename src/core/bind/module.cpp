@@ -6,6 +6,8 @@
 
 namespace adtc {
 void bind_pairs(nb::module_& module);
+void bind_ranks(nb::module_& module);
+void bind_routing(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -14,4 +16,6 @@ NB_MODULE(ADTC_MODULE, module) {
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
     adtc::bind_pairs(module);
+    adtc::bind_ranks(module);
+    adtc::bind_routing(module);
 }
