@@ -15,7 +15,7 @@ from adtc.engine import fast
 from adtc.engine.query import Space, ask
 from adtc.engine.store import circuit_from_json, circuit_to_json, space_from_json, space_to_json
 from adtc.engine.switches import Switches
-from adtc.engine.walk import Walk
+from adtc.engine.ranks import Ranks
 from strategies import problems
 
 SWITCHES = [
@@ -66,8 +66,8 @@ def assert_same(back, circuit):
 
 
 def trees(circuit):
-    walk = Walk(circuit)
-    return {key: list(walk.trees(key)) for key in walk.keys}
+    ranks = Ranks(circuit)
+    return {key: list(ranks.trees(key)) for key in ranks.keys}
 
 
 @pytest.mark.parametrize("switches", SWITCHES, ids=["all", "no push", "merged rows", "all twins"])

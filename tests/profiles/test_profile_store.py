@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.metrics import additive
-from adtc.engine.walk import Walk
+from adtc.engine.ranks import Ranks
 from adtc.engine.wide import counts_of
 from adtc.profiles import store
 from adtc.profiles.store import load_profile, save_profile
@@ -84,7 +84,7 @@ def test_profiles_come_back(folder, drawn, where, engine):
     if keeps:
         assert back.source.space == space
         assert back.source.data.fingerprint == data.fingerprint == back.record.data["fingerprint"]
-        before, after = Walk(profile.source.circuit), Walk(back.source.circuit)
+        before, after = Ranks(profile.source.circuit), Ranks(back.source.circuit)
         for key in profile.keys.tolist():
             assert list(after.trees(key)) == list(before.trees(key))
 

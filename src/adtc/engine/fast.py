@@ -21,10 +21,10 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
 from adtc.engine.query import Question
+from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
-from adtc.engine.walk import Walk
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
 
@@ -82,12 +82,12 @@ class Result:
         """Return a tree of a cell, always the same."""
         key = int(self.keys[at])
         if self.depths is None:
-            return Walk(self.circuit).unrank(key, 0)
+            return Ranks(self.circuit).unrank(key, 0)
         # the circuit also has the shallower trees of the cell: draw until one is deep enough
         wanted = int(self.depths[at])
-        walk, source = Walk(self.layers[wanted]), np.random.default_rng(0)
-        count = walk.count(key)
-        while depth(tree := walk.unrank(key, uniform_below(source, count))) != wanted:
+        ranks, source = Ranks(self.layers[wanted]), np.random.default_rng(0)
+        count = ranks.count(key)
+        while depth(tree := ranks.unrank(key, uniform_below(source, count))) != wanted:
             pass
         return tree
 

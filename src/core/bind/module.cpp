@@ -11,6 +11,8 @@ void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
 void bind_tensors(nb::module_& module);
+void bind_ranks(nb::module_& module);
+void bind_routing(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -24,4 +26,6 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
     adtc::bind_tensors(module);
+    adtc::bind_ranks(module);
+    adtc::bind_routing(module);
 }

@@ -17,7 +17,7 @@ from adtc.engine import fast
 from adtc.engine.query import ask
 from adtc.engine.scoring import score
 from adtc.engine.switches import Switches
-from adtc.engine.walk import Walk
+from adtc.engine.ranks import Ranks
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from strategies import problems
@@ -70,15 +70,15 @@ def answered(table: oracle.Table, space: oracle.Space, metrics, where, switches)
 
 def listed_and_checked(result: fast.Result) -> dict[int, list[Tree]]:
     """List the trees of all good cells; their numbers lead to them and back."""
-    walk = Walk(result.circuit)
+    numbered = Ranks(result.circuit)
     cells = {}
     for key, count in zip(result.keys.tolist(), counts_of(result.values), strict=True):
-        trees = list(walk.trees(key))
-        assert len(trees) == count == walk.count(key)
-        assert [walk.unrank(key, rank) for rank in range(count)] == trees
-        assert [walk.rank(tree) for tree in trees] == [(key, rank) for rank in range(count)]
+        trees = list(numbered.trees(key))
+        assert len(trees) == count == numbered.count(key)
+        assert [numbered.unrank(key, rank) for rank in range(count)] == trees
+        assert [numbered.rank(tree) for tree in trees] == [(key, rank) for rank in range(count)]
         for start in (1, count // 2, count - 1, count):
-            assert list(walk.trees(key, start)) == trees[start:]
+            assert list(numbered.trees(key, start)) == trees[start:]
         cells[key] = trees
     return cells
 
@@ -185,7 +185,7 @@ def test_the_first_trees_come_without_listing_the_others():
     result = large(4)
     assert result.total > 10**15
     (key,) = result.keys.tolist()
-    some = list(itertools.islice(Walk(result.circuit).trees(key), 500))
+    some = list(itertools.islice(Ranks(result.circuit).trees(key), 500))
     assert len(set(some)) == 500
     assert all(depth(tree) <= 4 and size(tree) <= 16 for tree in some)
 
@@ -196,22 +196,22 @@ def test_numbers_beyond_64_bits_lead_to_trees_and_back(options):
     count = result.total
     assert count > 2**70
     (key,) = result.keys.tolist()
-    walk = Walk(result.circuit)
+    numbered = Ranks(result.circuit)
     ranks = [0, 1, count // 3, 2**64, count - 1]
-    trees = [walk.unrank(key, rank) for rank in ranks]
+    trees = [numbered.unrank(key, rank) for rank in ranks]
     assert len(set(trees)) == len(ranks)
-    assert [walk.rank(tree) for tree in trees] == [(key, rank) for rank in ranks]
-    assert list(walk.trees(key, count - 1)) == trees[-1:]
-    assert next(walk.trees(key, count // 3)) == trees[2]
+    assert [numbered.rank(tree) for tree in trees] == [(key, rank) for rank in ranks]
+    assert list(numbered.trees(key, count - 1)) == trees[-1:]
+    assert next(numbered.trees(key, count // 3)) == trees[2]
     with pytest.raises(QueryError, match=f"ranks 0 to {count - 1:,}"):
-        walk.unrank(key, count)
+        numbered.unrank(key, count)
 
 
 def test_a_walk_that_may_hold_nothing_finds_the_same_trees():
     result = large(4)
     (key,) = result.keys.tolist()
     ranks = [result.total // k for k in range(2, 12)]
-    poor, rich = Walk(result.circuit, most_bytes=0), Walk(result.circuit)
+    poor, rich = Ranks(result.circuit, most_bytes=0), Ranks(result.circuit)
     assert [poor.unrank(key, r) for r in ranks] == [rich.unrank(key, r) for r in ranks]
 
 
@@ -224,13 +224,13 @@ def test_a_tree_of_a_deep_circuit_has_the_cells_metrics(max_depth):
     where = "acc >= 0.8 and dp <= 0.4"
     question = ask(data, space, semiring=COUNT, metrics=["error", "dp", "size"], where=where)
     result = fast.run(question, data)
-    walk = Walk(result.circuit)
+    numbered = Ranks(result.circuit)
     counts = counts_of(result.values)
     assert len(counts) > 5
     for at in range(0, len(counts), 3):
         key, last = int(result.keys[at]), counts[at] - 1
-        tree = walk.unrank(key, last)
-        assert walk.rank(tree) == (key, last)
+        tree = numbered.unrank(key, last)
+        assert numbered.rank(tree) == (key, last)
         scores = score(tree, data, ["error", "dp", "size", "support", "depth"])
         assert scores["support"] >= 4
         assert scores["depth"] <= max_depth
@@ -238,31 +238,31 @@ def test_a_tree_of_a_deep_circuit_has_the_cells_metrics(max_depth):
             result.plan, result.circuit, result.keys[at : at + 1], result.values[at : at + 1]
         )
         assert set(one.tensor()) == {(scores["error"], scores["dp"], scores["size"])}
-        assert walk.rank(result.tree(at)) == (key, 0)
+        assert numbered.rank(result.tree(at)) == (key, 0)
 
 
 def test_no_tree_has_a_key_that_is_no_cell():
     data = adtc.Data.from_arrays([[1, 0], [0, 1], [1, 1]], [1, 0, 0])
     question = ask(data, adtc.Space(max_depth=3), semiring=COUNT, metrics=["error"])
     result = fast.run(question, data)
-    walk = Walk(result.circuit)
+    numbered = Ranks(result.circuit)
     absent = int(result.keys.max()) + 1
-    assert walk.count(absent) == 0
-    assert list(walk.trees(absent)) == []
+    assert numbered.count(absent) == 0
+    assert list(numbered.trees(absent)) == []
     with pytest.raises(QueryError, match="no tree"):
-        walk.unrank(absent, 0)
+        numbered.unrank(absent, 0)
     with pytest.raises(QueryError, match="at least 0"):
-        walk.trees(absent, -1)
+        numbered.trees(absent, -1)
 
 
 def test_a_circuit_without_trees_counts_none():
     data = adtc.Data.from_arrays([[1], [1], [0]], [1, 0, 0])
     question = ask(data, adtc.Space(max_depth=1), semiring=COUNT, where="error <= -1")
-    walk = Walk(fast.run(question, data).circuit)
-    assert walk.keys == []
-    assert walk.count(0) == 0
+    numbered = Ranks(fast.run(question, data).circuit)
+    assert numbered.keys == []
+    assert numbered.count(0) == 0
     with pytest.raises(QueryError, match="not among the good trees"):
-        walk.rank(Leaf(0))
+        numbered.rank(Leaf(0))
 
 
 @pytest.mark.parametrize(
@@ -287,11 +287,11 @@ def test_why_a_tree_has_no_number(tree, why):
     space = adtc.Space(max_depth=2, minsup=2, labels="majority", trivial_splits=False)
     data = adtc.Data.from_arrays(X, y)
     question = ask(data, space, semiring=COUNT, metrics=["error"], where="size <= 2")
-    walk = Walk(fast.run(question, data).circuit)
+    numbered = Ranks(fast.run(question, data).circuit)
     with pytest.raises(QueryError, match=why):
-        walk.rank(tree)
+        numbered.rank(tree)
 
 
 def test_what_is_no_tree_has_no_number():
     with pytest.raises(QueryError, match="Leaf and Split"):
-        Walk(large(2).circuit).rank("f0")
+        Ranks(large(2).circuit).rank("f0")

@@ -1,0 +1,288 @@
+#include "opened.h"
+
+namespace adtc {
+namespace {
+
+constexpr Index kUnlimited = Index{1} << 60;  // more than any cost
+
+}  // namespace
+
+template <class Key>
+void MeasuredLeaf<Key>::measure(std::span<const Index> counts, const Leaves<Key>& leaves) {
+    functionals = leaves.functionals();
+    key.assign(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
+    cost.resize(static_cast<std::size_t>(leaves.labels() * functionals));
+    for_each_label(counts, leaves.rule, [&](Index label) {
+        key[label] = leaves.key(label, counts);
+        leaves.costs(label, counts, cost.data() + label * functionals);
+    });
+}
+
+template <class Key>
+LastOpener<Key>::LastOpener(const CircuitView<Key>& circuit) : circuit_(circuit) {
+    rows_.push_back(records_of(*circuit.table));
+    const std::size_t groups = circuit.table->totals.size();
+    part1_.resize(groups);
+    part0_.resize(groups);
+    for (Side& side : side_) {
+        side.counts.resize(groups);
+        side.limit.resize(static_cast<std::size_t>(circuit.leaves.functionals()));
+        side.least.resize(side.limit.size());
+    }
+}
+
+/// Select a path's rows. Its largest feature comes first: neighbouring numbers share that, and then
+/// only the rows after the first difference are selected anew.
+template <class Key>
+void LastOpener<Key>::select(const Path& path) {
+    std::size_t same = 0;
+    for (; same < literals_.size() && same < static_cast<std::size_t>(path.length); ++same) {
+        const Index at = path.length - 1 - static_cast<Index>(same);
+        if (literals_[same] != std::pair(path.features[at], (path.signs >> at & 1) != 0)) break;
+    }
+    literals_.resize(same);
+    rows_.resize(std::max(rows_.size(), static_cast<std::size_t>(path.length) + 1));
+    for (Index at = path.length - 1 - static_cast<Index>(same); at >= 0; --at) {
+        literals_.emplace_back(path.features[at], (path.signs >> at & 1) != 0);
+        select_rows(rows_[literals_.size() - 1], literals_.back().first, literals_.back().second,
+                    rows_[literals_.size()]);
+    }
+}
+
+template <class Key>
+void LastOpener<Key>::count(Node<Key>& node) {
+    select(node.path);
+    slice_rows(rows_[static_cast<std::size_t>(node.path.length)], circuit_.table->features(), slices_);
+    if (support_of(circuit_.table->totals) < (Index{1} << 31))
+        count_as(node, counted_narrow_, node.pairs.narrow);
+    else
+        count_as(node, counted_wide_, node.pairs.wide);
+}
+
+template <class Key>
+template <class T>
+void LastOpener<Key>::count_as(Node<Key>& node, std::vector<T>& counted, std::vector<T>& kept) {
+    const Table& table = *circuit_.table;
+    const Index n = table.features(), lanes = padded(n), groups = table.groups();
+    const Index support = support_of(node.counts), minsup = circuit_.leaves.rule.minsup;
+    std::vector<Index> free;
+    for (Index f = 0; f < n; ++f)
+        if (!node.path.has(f)) free.push_back(f);
+    const Index rows = static_cast<Index>(free.size());
+    counted.resize(static_cast<std::size_t>(groups * rows * lanes));
+    count_pairs(slices_, table, free, Cube<T>{counted.data(), groups, rows, lanes});
+    std::vector<Index> chosen;
+    for (Index r = 0; r < rows; ++r) {
+        Index ones = 0;
+        for (Index g = 0; g < groups; ++g) ones += counted[(g * rows + r) * lanes + free[r]];
+        if (minsup <= ones && ones <= support - minsup) chosen.push_back(r);
+    }
+    ActivePairs& pairs = node.pairs;
+    pairs.width = static_cast<Index>(chosen.size());
+    for (const Index r : chosen) pairs.features.push_back(free[r]);
+    kept.reserve(static_cast<std::size_t>(groups * pairs.width * pairs.width));
+    for (Index g = 0; g < groups; ++g)
+        for (const Index r : chosen)
+            for (const Index f : pairs.features) kept.push_back(counted[(g * rows + r) * lanes + f]);
+}
+
+template <class Key>
+void LastOpener<Key>::open(Node<Key>& node) {
+    const Index rest = circuit_.lattice->rest;
+    if (rest == 0) return;
+    count(node);
+    for (Index a = 0; a < node.pairs.width; ++a) {
+        if (!list_sides(node, a)) continue;
+        Branch<Key> branch;
+        branch.feature = node.pairs.features[a];
+        branch.active = a;
+        for (int s = 0; s < 2; ++s) {
+            Side& side = side_[s];
+            branch.cells[s] = merged(side);
+            branch.limit[s] = side.limit;
+            leaf1_.measure(side.counts, circuit_.leaves);
+            for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
+                if (!within(leaf1_.costs(static_cast<Index>(l)), side.limit)) leaf1_.key[l] = kNoKey<Key>;
+            branch.leaf[s] = leaf1_.key;
+        }
+        node.branches.push_back(std::move(branch));
+    }
+}
+
+/// List both sides of the a-th active feature; tell whether any two trees fit the budgets together.
+template <class Key>
+bool LastOpener<Key>::list_sides(const Node<Key>& node, Index a) {
+    for (std::size_t g = 0; g < part1_.size(); ++g) {
+        side_[0].counts[g] = node.pairs.at(static_cast<Index>(g), a, a);
+        side_[1].counts[g] = node.counts[g] - side_[0].counts[g];
+    }
+    if (!bound_sides(node, a)) return false;
+    for (int s = 0; s < 2; ++s) {
+        list(node, a, s);
+        if (side_[s].keys.empty()) return false;
+    }
+    for (std::size_t d = 0; d < node.budgets.size(); ++d) {
+        // costs may be negative, so each side is limited by what the other one costs at least
+        side_[0].limit[d] = node.budgets[d] - side_[1].least[d];
+        side_[1].limit[d] = node.budgets[d] - side_[0].least[d];
+        if (side_[0].least[d] > side_[0].limit[d]) return false;
+    }
+    return true;
+}
+
+/// Limit each side by what the other one costs at least by the first functional, as if each leaf
+/// could take the cheapest label; tell whether the cheapest two fit.
+template <class Key>
+bool LastOpener<Key>::bound_sides(const Node<Key>& node, Index a) {
+    if (node.budgets.empty()) return true;
+    const Leaves<Key>& leaves = circuit_.leaves;
+    Index least[2];
+    for (int s = 0; s < 2; ++s) {
+        least[s] = kUnlimited;
+        for (Index l = 0; l < leaves.labels(); ++l) least[s] = std::min(least[s], leaves.cost(0, l, side_[s].counts));
+        std::fill(side_[s].limit.begin(), side_[s].limit.end(), kUnlimited);
+    }
+    if (circuit_.lattice->rest > 1) {
+        if (node.pairs.wide.empty())
+            bound_stumps(node, node.pairs.narrow, a);
+        else
+            bound_stumps(node, node.pairs.wide, a);
+        for (int s = 0; s < 2; ++s)
+            for (Index b = 0; b < node.pairs.width; ++b)
+                if (b != a) least[s] = std::min(least[s], stump_[s][b]);
+    }
+    for (int s = 0; s < 2; ++s) side_[s].limit[0] = node.budgets[0] - least[1 - s];
+    return least[0] + least[1] <= node.budgets[0];
+}
+
+/// Bound what two leaves below a and each other active feature cost, on either side of a.
+template <class Key>
+template <class T>
+void LastOpener<Key>::bound_stumps(const Node<Key>& node, const std::vector<T>& pairs, Index a) {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index width = node.pairs.width, groups = leaves.groups(), twice = 2 * leaves.cost_constants[0];
+    // what the rows with b cost, those with a and b; the least on the four parts
+    room_.assign(static_cast<std::size_t>(6 * width), 0);
+    Index* const other = room_.data();
+    Index* const both = other + width;
+    Index* const least[4] = {both + width, both + 2 * width, both + 3 * width, both + 4 * width};
+    std::fill_n(least[0], 4 * width, kUnlimited);
+    for (Index l = 0; l < leaves.labels(); ++l) {
+        std::fill_n(other, 2 * width, 0);
+        Index one = 0, whole = 0;
+        for (Index g = 0; g < groups; ++g) {
+            const Index weight = leaves.cost_weights[0][l][g];
+            if (weight == 0) continue;
+            one += weight * side_[0].counts[g];
+            whole += weight * node.counts[g];
+            const T* const matrix = pairs.data() + g * width * width;
+            const T* const row = matrix + a * width;
+            for (Index b = 0; b < width; ++b) {
+                both[b] += weight * row[b];
+                other[b] += weight * matrix[b * width + b];
+            }
+        }
+        for (Index b = 0; b < width; ++b) {
+            least[0][b] = std::min(least[0][b], both[b]);
+            least[1][b] = std::min(least[1][b], one - both[b]);
+            least[2][b] = std::min(least[2][b], other[b] - both[b]);
+            least[3][b] = std::min(least[3][b], whole - one - other[b] + both[b]);
+        }
+    }
+    for (int s = 0; s < 2; ++s) {
+        stump_[s].resize(static_cast<std::size_t>(width));
+        for (Index b = 0; b < width; ++b) stump_[s][b] = least[2 * s][b] + least[2 * s + 1][b] + twice;
+    }
+}
+
+/// List the trees on one side of the a-th active feature that fit the side's limit.
+template <class Key>
+void LastOpener<Key>::list(const Node<Key>& node, Index a, int s) {
+    Side& side = side_[s];
+    side.keys.clear();
+    side.values.clear();
+    side.costs.clear();
+    std::fill(side.least.begin(), side.least.end(), kUnlimited);
+    leaf1_.measure(side.counts, circuit_.leaves);
+    for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
+        if (leaf1_.key[l] != kNoKey<Key>) push(side, leaf1_.key[l], 1, leaf1_.costs(static_cast<Index>(l)), nullptr);
+    if (circuit_.lattice->rest < 2) return;
+    for (Index b = 0; b < node.pairs.width; ++b)
+        if (b != a && (node.budgets.empty() || stump_[s][b] <= side.limit[0])) list_stumps(node, a, s, b);
+}
+
+template <class Key>
+void LastOpener<Key>::list_stumps(const Node<Key>& node, Index a, int s, Index b) {
+    Side& side = side_[s];
+    for (std::size_t g = 0; g < part1_.size(); ++g) {
+        const Index group = static_cast<Index>(g), both = node.pairs.at(group, a, b);
+        part1_[g] = s ? node.pairs.at(group, b, b) - both : both;
+        part0_[g] = side.counts[g] - part1_[g];
+    }
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index minsup = leaves.rule.minsup;
+    if (support_of(part1_) < minsup || support_of(part0_) < minsup) return;
+    leaf1_.measure(part1_, leaves);
+    leaf0_.measure(part0_, leaves);
+    const Limb twins = static_cast<Limb>(circuit_.multiplicity[node.pairs.features[b]]);
+    for (Index p = 0; p < leaves.labels(); ++p)
+        for (Index q = 0; q < leaves.labels(); ++q)
+            if (leaf1_.key[p] != kNoKey<Key> && leaf0_.key[q] != kNoKey<Key> && (p != q || leaves.trivial_splits))
+                push(side, leaf1_.key[p] + leaf0_.key[q], twins, leaf1_.costs(p), leaf0_.costs(q));
+}
+
+/// Note some trees of one key, if they fit the side's limit.
+template <class Key>
+void LastOpener<Key>::push(Side& side, Key key, Limb value, const Index* cost1, const Index* cost0) {
+    const std::size_t functionals = side.limit.size(), start = side.costs.size();
+    for (std::size_t d = 0; d < functionals; ++d) {
+        const Index cost = cost1[d] + (cost0 == nullptr ? 0 : cost0[d]);
+        if (cost > side.limit[d]) {
+            side.costs.resize(start);
+            return;
+        }
+        side.costs.push_back(cost);
+    }
+    for (std::size_t d = 0; d < functionals; ++d) side.least[d] = std::min(side.least[d], side.costs[start + d]);
+    side.keys.push_back(key);
+    side.values.push_back(value);
+}
+
+/// Put the trees of one key that fit the limit together.
+template <class Key>
+std::shared_ptr<const KeyList<Key>> LastOpener<Key>::merged(const Side& side) {
+    auto list = std::make_shared<KeyList<Key>>();
+    list->functionals = static_cast<Index>(side.limit.size());
+    const Index n = static_cast<Index>(side.keys.size());
+    if (list->functionals == 0) {
+        const auto [low, high] = std::minmax_element(side.keys.begin(), side.keys.end());
+        if (is_narrow<Key>(*high - *low, n)) {
+            list->base = *low;
+            list->dense.assign(static_cast<std::size_t>(*high - *low + 1), 0);
+            for (Index i = 0; i < n; ++i) list->dense[side.keys[i] - list->base] += side.values[i];
+            return list;
+        }
+    }
+    order_.clear();
+    for (Index i = 0; i < n; ++i)
+        if (within(side.costs.data() + i * list->functionals, side.limit)) order_.push_back(i);
+    std::sort(order_.begin(), order_.end(), [&](Index i, Index j) { return side.keys[i] < side.keys[j]; });
+    for (const Index i : order_) {
+        if (!list->keys.empty() && list->keys.back() == side.keys[i]) {
+            list->values.back() += side.values[i];
+            continue;
+        }
+        list->keys.push_back(side.keys[i]);
+        list->values.push_back(side.values[i]);
+        const Index* const cost = side.costs.data() + i * list->functionals;
+        list->costs.insert(list->costs.end(), cost, cost + list->functionals);
+    }
+    return list;
+}
+
+template struct MeasuredLeaf<Index>;
+template struct MeasuredLeaf<WideKey>;
+template class LastOpener<Index>;
+template class LastOpener<WideKey>;
+
+}  // namespace adtc

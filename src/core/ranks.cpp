@@ -1,0 +1,739 @@
+#include "ranks.h"
+
+#include <stdexcept>
+
+#include "big.h"
+
+namespace adtc {
+namespace {
+
+constexpr Index kKeptPairs = 8;  // below one feature; more are found again when they are needed
+
+std::vector<Index> labels_with(std::span<const auto> leaf, auto key) {
+    std::vector<Index> labels;
+    for (std::size_t l = 0; l < leaf.size(); ++l)
+        if (leaf[l] == key) labels.push_back(static_cast<Index>(l));
+    return labels;
+}
+
+Index count_labels(std::span<const auto> leaf, auto key) {
+    return std::count(leaf.begin(), leaf.end(), key);
+}
+
+[[noreturn]] void refuse() { throw std::out_of_range("the circuit holds no such tree"); }
+
+}  // namespace
+
+/// Trees to be found below the paths of one level.
+template <class Key>
+struct Cursor<Key>::Batch {
+    struct Request {
+        Index number;  ///< of the path within its level
+        Key key;
+        Index rank;  ///< where its limbs are
+        Index out;   ///< where the subtree goes
+    };
+    Index limbs = 1;
+    std::vector<Request> requests;
+    std::vector<Limb> ranks;
+
+    void add(Index number, Key key, const Limb* rank, Index out) {
+        requests.push_back({number, key, static_cast<Index>(ranks.size()), out});
+        ranks.insert(ranks.end(), rank, rank + limbs);
+    }
+    void clear(Index new_limbs) {
+        limbs = new_limbs;
+        requests.clear();
+        ranks.clear();
+    }
+};
+
+/// Trees as far as they are known: child 1 of the original feature first.
+template <class Key>
+struct Cursor<Key>::Grown {
+    struct Part {
+        Index code = 0;
+        Index one = -1, zero = -1;
+    };
+    std::vector<Part> parts;
+
+    Index add(Index code = 0) {
+        parts.push_back({code, -1, -1});
+        return static_cast<Index>(parts.size()) - 1;
+    }
+    /// Write a split: `one` and `zero` are the children of the distinct feature.
+    void split(Index at, const Twins& twins, Index feature, Index twin, Index one, Index zero) {
+        const Index name = twins.starts[feature] + twin;
+        if (twins.flipped[name]) std::swap(one, zero);
+        parts[at] = {twins.features[name], one, zero};
+    }
+    void write(Index root, std::vector<Index>& stack, Forest& forest) const {
+        stack.assign(1, root);
+        while (!stack.empty()) {
+            const Part& part = parts[stack.back()];
+            stack.pop_back();
+            forest.codes.push_back(part.code);
+            if (part.code < 0) continue;
+            stack.push_back(part.zero);
+            stack.push_back(part.one);
+        }
+        forest.starts.push_back(static_cast<Index>(forest.codes.size()));
+    }
+};
+
+/// The leaves below a feature on one side of another, and pairs of them.
+template <class Key>
+struct Cursor<Key>::Stump {
+    struct Pair {
+        Key key1;
+        Index label1, label0;
+        auto operator<=>(const Pair&) const = default;
+    };
+    std::vector<Index> part1, part0;
+    MeasuredLeaf<Key> leaf1, leaf0;
+    bool exists = false;
+    std::vector<Pair> pairs;  ///< by key of child 1, then by label
+};
+
+/// A split found by its number.
+template <class Key>
+struct Cursor<Key>::Found {
+    const Branch<Key>* branch = nullptr;
+    Index one = 0, zero = 0;  ///< places of the children's cells
+    Index twin = 0;
+    std::vector<Limb> rank1, rank0;
+};
+
+/// Keys, found by hashing.
+template <class Key>
+struct Cursor<Key>::SlotTable {
+    std::vector<Key> keys;
+    std::vector<std::int32_t> slots;
+    std::size_t last = 0;
+
+    explicit SlotTable(std::span<const Key> wanted) {
+        std::size_t size = 16;
+        while (size < 4 * wanted.size()) size *= 2;
+        last = size - 1;
+        keys.assign(size, kNoKey<Key>);
+        slots.assign(size, -1);
+        for (std::size_t s = 0; s < wanted.size(); ++s) {
+            std::size_t at = hash_of(wanted[s]) & last;
+            while (slots[at] >= 0) at = (at + 1) & last;
+            keys[at] = wanted[s];
+            slots[at] = static_cast<std::int32_t>(s);
+        }
+    }
+    std::int32_t find(Key key) const {
+        std::size_t at = hash_of(key) & last;
+        while (slots[at] >= 0 && keys[at] != key) at = (at + 1) & last;
+        return slots[at];
+    }
+};
+
+template <class Key>
+Cursor<Key>::Cursor(CircuitView<Key> circuit, Twins twins, Index most_bytes)
+    : circuit_(std::move(circuit)),
+      twins_(twins),
+      lists_(most_bytes / 2),
+      nodes_(most_bytes / 2),
+      opener_(circuit_) {}
+
+// --- opening paths -------------------------------------------------------------------------------
+
+template <class Key>
+Index Cursor<Key>::level_of(Index path) const {
+    const auto base = circuit_.lattice->base;
+    return std::upper_bound(base.begin(), base.end(), path) - base.begin() - 1;
+}
+
+/// Return the keys of a leaf by label; `kNoKey` where there is none within the budgets.
+template <class Key>
+std::vector<Key> Cursor<Key>::leaf_keys(std::span<const Index> counts, std::span<const Index> budgets) const {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    std::vector<Key> keys(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
+    for_each_label(counts, leaves.rule, [&](Index label) {
+        for (std::size_t d = 0; d < budgets.size(); ++d)
+            if (leaves.cost(static_cast<Index>(d), label, counts) > budgets[d]) return;
+        keys[label] = leaves.key(label, counts);
+    });
+    return keys;
+}
+
+template <class Key>
+typename Cursor<Key>::NodePtr Cursor<Key>::node(Index level, Index number) {
+    const Index id = circuit_.lattice->base[level] + number;
+    if (NodePtr known = nodes_.find(id)) return known;
+    const auto made = std::make_shared<Node<Key>>();
+    made->path = path_at(*circuit_.lattice, level, number);
+    made->id = id;
+    made->limbs = limbs_of(level);
+    made->counts = circuit_.counts.row(id);
+    made->budgets = circuit_.budgets.row(id);
+    Index bytes = static_cast<Index>(sizeof(Node<Key>));
+    if (level < circuit_.lattice->levels)
+        open_upper(*made, level);
+    else
+        opener_.open(*made);
+    for (const Branch<Key>& branch : made->branches) {
+        bytes += static_cast<Index>(sizeof(branch)) + 64;
+        if (branch.below[0] < 0) bytes += branch.cells[0]->bytes() + branch.cells[1]->bytes();
+    }
+    nodes_.insert(id, made, bytes + made->pairs.bytes());
+    return made;
+}
+
+/// Collect the features that split a path above the last level, with both children.
+template <class Key>
+void Cursor<Key>::open_upper(Node<Key>& node, Index level) {
+    const Lattice& lattice = *circuit_.lattice;
+    for (Index f = 0; f < lattice.features; ++f) {
+        if (node.path.has(f)) continue;
+        const auto [one, zero] = children(lattice, node.path.features, level, node.path.signs, f);
+        if (!circuit_.live[one] || !circuit_.live[zero]) continue;
+        Branch<Key> branch;
+        branch.feature = f;
+        for (int s = 0; s < 2; ++s) {
+            const Index id = s ? zero : one;
+            branch.below[s] = id - lattice.base[level + 1];
+            branch.cells[s] = list(level + 1, branch.below[s]);
+            branch.leaf[s] = leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id));
+        }
+        node.branches.push_back(std::move(branch));
+    }
+}
+
+/// Return the cells of a path by key.
+template <class Key>
+typename Cursor<Key>::ListPtr Cursor<Key>::list(Index level, Index number) {
+    const Index id = circuit_.lattice->base[level] + number;
+    if (ListPtr known = lists_.find(id)) return known;
+    const LevelView<Key>& stored = circuit_.levels[level];
+    auto made = std::make_shared<const KeyList<Key>>(
+        sorted_by_key(stored.cells.part(stored.starts[number], stored.stops[number])));
+    lists_.insert(id, made, made->bytes());
+    return made;
+}
+
+// --- taking cells apart --------------------------------------------------------------------------
+
+/// Count the pairs of two cells that are leaves of equal label, where those are left out.
+template <class Key>
+Index Cursor<Key>::trivial_pairs(const Branch<Key>& branch, Key key1, Key key0) const {
+    if (circuit_.leaves.trivial_splits) return 0;
+    Index found = 0;
+    for (std::size_t l = 0; l < branch.leaf[0].size(); ++l)
+        found += branch.leaf[0][l] == key1 && branch.leaf[1][l] == key0;
+    return found;
+}
+
+/// List them, as numbers of the leaves within the two cells, ascending.
+template <class Key>
+std::vector<std::pair<Index, Index>> Cursor<Key>::trivial_ranks(const Branch<Key>& branch, Key key1, Key key0) const {
+    std::vector<std::pair<Index, Index>> found;
+    if (circuit_.leaves.trivial_splits) return found;
+    Index one = 0, zero = 0;
+    for (std::size_t l = 0; l < branch.leaf[0].size(); ++l) {
+        const bool is_one = branch.leaf[0][l] == key1, is_zero = branch.leaf[1][l] == key0;
+        if (is_one && is_zero) found.emplace_back(one, zero);
+        one += is_one;
+        zero += is_zero;
+    }
+    return found;
+}
+
+/// Count the trees of a pair of cells, with all names of the feature.
+template <class Key>
+void Cursor<Key>::count_pair(const Node<Key>& node, const Branch<Key>& branch, Index i, Index j, Limb* count) const {
+    const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+    const Limbs<0> limbs{node.limbs};
+    limbs.clear(count);
+    add_product(count, node.limbs, ones.value(i), zeros.value(j), ones.limbs);
+    if (!circuit_.leaves.trivial_splits)
+        limbs.subtract(count, static_cast<Limb>(trivial_pairs(branch, ones.key(i), zeros.key(j))));
+    limbs.scale(count, node.limbs, static_cast<Limb>(circuit_.multiplicity[branch.feature]), count);
+}
+
+template <class Key>
+void Cursor<Key>::add_pair(const Node<Key>& node, Index branch, Index i, Index j, Choices& choices) const {
+    const std::size_t limbs = static_cast<std::size_t>(node.limbs), before = choices.until.size();
+    choices.until.resize(before + limbs);
+    Limb* const until = choices.until.data() + before;
+    count_pair(node, node.branches[branch], i, j, until);
+    if (before > 0) Limbs<0>{node.limbs}.add(until, until - limbs);
+    choices.items.push_back({static_cast<std::int32_t>(branch), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+}
+
+/// Add all pairs below a feature as one item, where numbers lie by key and sums fit one limb.
+template <class Key>
+void Cursor<Key>::add_dense(const Node<Key>& node, Index at, Key key, Choices& choices) const {
+    const Branch<Key>& branch = node.branches[at];
+    const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+    const Key apart = key - ones.base - zeros.base;
+    const Index first = static_cast<Index>(std::max<Key>(0, apart - (zeros.size() - 1)));
+    const Index last = static_cast<Index>(std::min<Key>(ones.size() - 1, apart));
+    if (first > last) return;
+    const Limb* const up = ones.dense.data();
+    const Limb* const down = zeros.dense.data() + static_cast<Index>(apart);
+    Limb sum = 0;
+    for (Index i = first; i <= last; ++i) sum += up[i] * down[-i];
+    if (!circuit_.leaves.trivial_splits)
+        for (std::size_t l = 0; l < branch.leaf[0].size(); ++l)
+            sum -= branch.leaf[0][l] != kNoKey<Key> && branch.leaf[1][l] != kNoKey<Key> &&
+                   branch.leaf[0][l] + branch.leaf[1][l] == key;
+    if (sum == 0) return;
+    const Limb before = choices.until.empty() ? 0 : choices.until.back();
+    choices.until.push_back(before + sum * static_cast<Limb>(circuit_.multiplicity[branch.feature]));
+    choices.items.push_back({static_cast<std::int32_t>(at), -1, -1});
+}
+
+/// Match the two lists of a branch for each key by itself.
+template <class Key>
+void Cursor<Key>::match_each(const Node<Key>& node, Index branch, std::span<const Key> keys,
+                             std::vector<Choices>& made) const {
+    const KeyList<Key>&ones = *node.branches[branch].cells[0], &zeros = *node.branches[branch].cells[1];
+    const bool dense = node.limbs == 1 && ones.is_dense() && zeros.is_dense();
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+        if (dense)
+            add_dense(node, branch, keys[s], made[s]);
+        else
+            for_each_pair(ones, zeros, keys[s], node.budgets, [&](Index i, Index j) {
+                add_pair(node, branch, i, j, made[s]);
+                return false;
+            });
+    }
+}
+
+/// Match them for all keys at once: look at all pairs.
+template <class Key>
+void Cursor<Key>::match_all(const Node<Key>& node, Index branch, const SlotTable& slots,
+                            std::vector<Choices>& made) const {
+    const KeyList<Key>&ones = *node.branches[branch].cells[0], &zeros = *node.branches[branch].cells[1];
+    for (Index i = 0; i < ones.size(); ++i)
+        for (Index j = 0; j < zeros.size(); ++j) {
+            const std::int32_t slot = slots.find(ones.keys[i] + zeros.keys[j]);
+            if (slot >= 0 && fit_together(ones, i, zeros, j, node.budgets)) add_pair(node, branch, i, j, made[slot]);
+        }
+}
+
+/// Find out how the cells of some keys, ascending, come about.
+template <class Key>
+void Cursor<Key>::take_apart(Node<Key>& node, std::span<const Key> keys) {
+    std::vector<Choices> made(keys.size());
+    std::vector<std::size_t> before(keys.size());
+    std::unique_ptr<SlotTable> slots;
+    const Index wanted = static_cast<Index>(keys.size());
+    for (Index b = 0; b < static_cast<Index>(node.branches.size()); ++b) {
+        const KeyList<Key>&ones = *node.branches[b].cells[0], &zeros = *node.branches[b].cells[1];
+        for (std::size_t s = 0; s < keys.size(); ++s) before[s] = made[s].items.size();
+        const bool sparse = !ones.is_dense() && !zeros.is_dense();
+        if (sparse && 2 * ones.size() * zeros.size() < wanted * (ones.size() + zeros.size())) {
+            if (!slots) slots = std::make_unique<SlotTable>(keys);
+            match_all(node, b, *slots, made);
+        } else {
+            match_each(node, b, keys, made);
+        }
+        for (std::size_t s = 0; s < keys.size(); ++s) {
+            Choices& choices = made[s];
+            if (choices.items.size() <= before[s] + kKeptPairs) continue;
+            choices.items.resize(before[s] + 1);
+            choices.items.back().one = choices.items.back().zero = -1;
+            const auto first = choices.until.begin() + static_cast<std::ptrdiff_t>(before[s]) * node.limbs;
+            choices.until.erase(first, choices.until.end() - node.limbs);
+        }
+    }
+    Index bytes = 0;
+    for (std::size_t s = 0; s < keys.size(); ++s) {
+        bytes += made[s].bytes();
+        node.choices.emplace(keys[s], std::move(made[s]));
+    }
+    nodes_.grow(node.id, bytes);
+}
+
+template <class Key>
+const Choices& Cursor<Key>::choices(Node<Key>& node, Key key) {
+    const auto known = node.choices.find(key);
+    if (known != node.choices.end()) return known->second;
+    take_apart(node, std::span(&key, 1));
+    return node.choices.at(key);
+}
+
+// --- from numbers to trees -----------------------------------------------------------------------
+
+template <class Key>
+Forest Cursor<Key>::unrank(std::span<const Key> keys, std::span<const Limb> ranks, const Control& control) {
+    if (circuit_.levels.empty() && !keys.empty()) refuse();
+    Grown grown;
+    Batch here, next;
+    here.clear(limbs());
+    for (std::size_t t = 0; t < keys.size(); ++t)
+        here.add(0, keys[t], ranks.data() + static_cast<Index>(t) * limbs(), grown.add());
+    for (Index level = 0; level <= circuit_.lattice->levels && !here.requests.empty(); ++level) {
+        next.clear(level < circuit_.lattice->levels ? limbs_of(level + 1) : 1);
+        descend(level, here, next, grown, control);
+        std::swap(here, next);
+    }
+    Forest forest;
+    std::vector<Index> stack;
+    for (std::size_t t = 0; t < keys.size(); ++t) grown.write(static_cast<Index>(t), stack, forest);
+    return forest;
+}
+
+/// Find the roots of some subtrees; their children, if they have paths of their own, are left for later.
+template <class Key>
+void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, const Control& control) {
+    using Request = typename Batch::Request;
+    auto& requests = here.requests;
+    std::sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) {
+        return a.number != b.number ? a.number < b.number : a.key < b.key;
+    });
+    const Index base = circuit_.lattice->base[level];
+    std::vector<Key> missing;
+    for (std::size_t start = 0, stop; start < requests.size(); start = stop) {
+        const Index number = requests[start].number;
+        stop = start;
+        while (stop < requests.size() && requests[stop].number == number) ++stop;
+        const std::span group(requests.data() + start, stop - start);
+        const std::vector<Key> leaf = leaf_keys(circuit_.counts.row(base + number), circuit_.budgets.row(base + number));
+        // a cell's first trees are its leaves: nothing needs to be opened for those
+        std::vector<const Request*> splitting;
+        for (const Request& request : group) {
+            Limb* const rank = here.ranks.data() + request.rank;
+            const std::vector<Index> labels = labels_with(std::span<const Key>(leaf), request.key);
+            const Limb count[1] = {labels.size()};
+            const bool small = std::all_of(rank + 1, rank + here.limbs, [](Limb limb) { return limb == 0; });
+            if (small && rank[0] < count[0]) {
+                grown.parts[request.out].code = -1 - labels[rank[0]];
+                continue;
+            }
+            Limbs<0>{here.limbs}.subtract(rank, count[0]);
+            splitting.push_back(&request);
+        }
+        if (splitting.empty()) continue;
+        control.check();
+        const NodePtr opened = node(level, number);
+        missing.clear();
+        for (const Request* request : splitting)
+            if ((missing.empty() || missing.back() != request->key) && !opened->choices.contains(request->key))
+                missing.push_back(request->key);
+        if (!missing.empty()) take_apart(*opened, missing);
+        for (const Request* request : splitting) {
+            const Found found = find(*opened, opened->choices.at(request->key), request->key, here.ranks.data() + request->rank);
+            const Branch<Key>& branch = *found.branch;
+            const Key keys[2] = {branch.cells[0]->key(found.one), branch.cells[1]->key(found.zero)};
+            Index child[2];
+            for (int s = 0; s < 2; ++s) {
+                const std::vector<Limb>& rank = s ? found.rank0 : found.rank1;
+                if (branch.below[s] >= 0) {
+                    child[s] = grown.add();
+                    next.add(branch.below[s], keys[s], rank.data(), child[s]);
+                } else {
+                    child[s] = unrank_side(*opened, branch, s, keys[s], rank[0], grown);
+                }
+            }
+            grown.split(request->out, twins_, branch.feature, found.twin, child[0], child[1]);
+        }
+    }
+}
+
+/// Find a split by its number among those of a cell.
+template <class Key>
+typename Cursor<Key>::Found Cursor<Key>::find(const Node<Key>& node, const Choices& choices, Key key,
+                                              const Limb* rank) const {
+    const Index limbs = node.limbs;
+    const Limb* const until = choices.until.data();
+    Index low = 0, high = static_cast<Index>(choices.items.size());
+    while (low < high) {
+        const Index middle = (low + high) / 2;
+        if (is_below(rank, until + middle * limbs, limbs))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == static_cast<Index>(choices.items.size())) refuse();
+    const Choices::Item item = choices.items[low];
+    Found found;
+    found.branch = &node.branches[item.branch];
+    found.one = item.one;
+    found.zero = item.zero;
+    found.rank1.assign(rank, rank + limbs);
+    found.rank0.resize(static_cast<std::size_t>(limbs));
+    Limb* const pair = found.rank1.data();
+    if (low > 0) subtract(pair, until + (low - 1) * limbs, limbs);
+    const KeyList<Key>&ones = *found.branch->cells[0], &zeros = *found.branch->cells[1];
+    if (item.one < 0) {
+        std::vector<Limb> count(static_cast<std::size_t>(limbs));
+        for_each_pair(ones, zeros, key, node.budgets, [&](Index i, Index j) {
+            count_pair(node, *found.branch, i, j, count.data());
+            found.one = i;
+            found.zero = j;
+            if (is_below(pair, count.data(), limbs)) return true;
+            subtract(pair, count.data(), limbs);
+            return false;
+        });
+    }
+    found.twin = static_cast<Index>(divide(pair, limbs, static_cast<Limb>(twins_.count(found.branch->feature))));
+    const Limb* const count0 = zeros.value(found.zero);
+    for (const auto& [one, zero] : trivial_ranks(*found.branch, ones.key(found.one), zeros.key(found.zero))) {
+        std::vector<Limb> skipped(static_cast<std::size_t>(limbs));
+        Limbs<0>{limbs}.scale(count0, zeros.limbs, static_cast<Limb>(one), skipped.data());
+        Limbs<0>{limbs}.add(skipped.data(), static_cast<Limb>(zero));
+        if (is_below(pair, skipped.data(), limbs)) break;
+        Limbs<0>{limbs}.add(pair, Limb{1});
+    }
+    divide(pair, limbs, count0, zeros.limbs, found.rank0.data());
+    return found;
+}
+
+// --- below the last level ------------------------------------------------------------------------
+
+/// Measure the leaves below the b-th active feature on one side of a branch.
+template <class Key>
+void Cursor<Key>::measure_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Stump& stump) const {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index groups = leaves.groups(), a = branch.active;
+    stump.part1.resize(static_cast<std::size_t>(groups));
+    stump.part0.resize(static_cast<std::size_t>(groups));
+    for (Index g = 0; g < groups; ++g) {
+        const Index one = node.pairs.at(g, a, a), both = node.pairs.at(g, a, b);
+        stump.part1[g] = s ? node.pairs.at(g, b, b) - both : both;
+        stump.part0[g] = (s ? node.counts[g] - one : one) - stump.part1[g];
+    }
+    stump.exists = support_of(stump.part1) >= leaves.rule.minsup && support_of(stump.part0) >= leaves.rule.minsup;
+    if (!stump.exists) return;
+    stump.leaf1.measure(stump.part1, leaves);
+    stump.leaf0.measure(stump.part0, leaves);
+}
+
+/// List the pairs of leaves there that have a key together, in their order.
+template <class Key>
+void Cursor<Key>::match_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Key key,
+                              Stump& stump) const {
+    stump.pairs.clear();
+    if (b == branch.active) return;
+    measure_stump(node, branch, s, b, stump);
+    if (!stump.exists) return;
+    const Index labels = circuit_.leaves.labels();
+    const auto& limit = branch.limit[s];
+    for (Index p = 0; p < labels; ++p)
+        for (Index q = 0; q < labels; ++q) {
+            const Key key1 = stump.leaf1.key[p], key0 = stump.leaf0.key[q];
+            if (key1 == kNoKey<Key> || key0 == kNoKey<Key> || key1 + key0 != key) continue;
+            if (p == q && !circuit_.leaves.trivial_splits) continue;
+            bool fits = true;
+            for (std::size_t d = 0; d < limit.size(); ++d)
+                fits = fits && stump.leaf1.costs(p)[d] + stump.leaf0.costs(q)[d] <= limit[d];
+            if (fits) stump.pairs.push_back({key1, p, q});
+        }
+    std::sort(stump.pairs.begin(), stump.pairs.end());
+}
+
+/// Find a tree of depth at most 1 on one side of a branch; return where it was put.
+template <class Key>
+Index Cursor<Key>::unrank_side(const Node<Key>& node, const Branch<Key>& branch, int s, Key key, Limb rank,
+                               Grown& grown) {
+    for (std::size_t l = 0; l < branch.leaf[s].size(); ++l)
+        if (branch.leaf[s][l] == key && rank-- == 0) return grown.add(-1 - static_cast<Index>(l));
+    if (circuit_.lattice->rest < 2) refuse();
+    Stump stump;
+    for (Index b = 0; b < node.pairs.width; ++b) {
+        match_stump(node, branch, s, b, key, stump);
+        const Index feature = node.pairs.features[b];
+        const Limb names = static_cast<Limb>(twins_.count(feature)), count = names * stump.pairs.size();
+        if (rank >= count) {
+            rank -= count;
+            continue;
+        }
+        const auto& pair = stump.pairs[rank / names];
+        const Index at = grown.add(), one = grown.add(-1 - pair.label1), zero = grown.add(-1 - pair.label0);
+        grown.split(at, twins_, feature, static_cast<Index>(rank % names), one, zero);
+        return at;
+    }
+    refuse();
+}
+
+// --- from trees to numbers -----------------------------------------------------------------------
+
+template <class Key>
+std::vector<Limb> Cursor<Key>::rank(const MeasuredTree<Key>& tree) {
+    if (circuit_.levels.empty()) refuse();
+    std::size_t at = 0;
+    return rank_below(tree, at, 0, 0);
+}
+
+/// Find the number of the subtree at `at` below a numbered path; `at` moves behind it.
+template <class Key>
+std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::size_t& at, Index level, Index number) {
+    const Index id = circuit_.lattice->base[level] + number, code = tree.codes[at];
+    const Key key = tree.keys[at];
+    const Index twin = tree.twins[at++];
+    const std::vector<Key> leaf = leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id));
+    const std::vector<Index> labels = labels_with(std::span<const Key>(leaf), key);
+    std::vector<Limb> rank(static_cast<std::size_t>(limbs_of(level)));
+    const Limbs<0> arithmetic{limbs_of(level)};
+    if (code < 0) {
+        const auto found = std::find(labels.begin(), labels.end(), -1 - code);
+        if (found == labels.end()) refuse();
+        rank[0] = static_cast<Limb>(found - labels.begin());
+        return rank;
+    }
+    const NodePtr opened = node(level, number);
+    const Branch<Key>& branch = opened->branch(code);
+    if (&branch == opened->branches.data() + opened->branches.size() || branch.feature != code) refuse();
+    const Choices& splits = choices(*opened, key);
+    const Key key1 = tree.keys[at];
+    arithmetic.add(rank.data(), static_cast<Limb>(labels.size()));
+    Index zero = -1;
+    for (std::size_t k = 0; k < splits.items.size(); ++k) {
+        const Choices::Item item = splits.items[k];
+        if (&opened->branches[item.branch] != &branch) continue;
+        if (item.one >= 0 && branch.cells[0]->key(item.one) != key1) continue;
+        zero = item.zero;
+        if (k > 0) arithmetic.add(rank.data(), splits.until.data() + static_cast<Index>(k - 1) * opened->limbs);
+        break;
+    }
+    if (zero < 0) {
+        std::vector<Limb> count(rank.size());
+        for_each_pair(*branch.cells[0], *branch.cells[1], key, opened->budgets, [&](Index i, Index j) {
+            if (branch.cells[0]->key(i) == key1) {
+                zero = j;
+                return true;
+            }
+            count_pair(*opened, branch, i, j, count.data());
+            arithmetic.add(rank.data(), count.data());
+            return false;
+        });
+    }
+    if (zero < 0) refuse();
+    std::vector<Limb> child[2];
+    for (int s = 0; s < 2; ++s) {
+        if (branch.below[s] >= 0)
+            child[s] = rank_below(tree, at, level + 1, branch.below[s]);
+        else
+            child[s] = {rank_side(tree, at, *opened, branch, s)};
+    }
+    const KeyList<Key>& zeros = *branch.cells[1];
+    const Index limbs = opened->limbs;
+    std::vector<Limb> pair(rank.size()), skipped(rank.size());
+    child[0].resize(static_cast<std::size_t>(zeros.limbs));
+    add_product(pair.data(), limbs, child[0].data(), zeros.value(zero), zeros.limbs);
+    child[1].resize(rank.size());
+    arithmetic.add(pair.data(), child[1].data());
+    Limb trivial = 0;
+    for (const auto& [r1, r0] : trivial_ranks(branch, key1, zeros.key(zero))) {
+        arithmetic.scale(zeros.value(zero), zeros.limbs, static_cast<Limb>(r1), skipped.data());
+        arithmetic.add(skipped.data(), static_cast<Limb>(r0));
+        trivial += is_below(skipped.data(), pair.data(), limbs);
+    }
+    arithmetic.subtract(pair.data(), trivial);
+    arithmetic.scale(pair.data(), limbs, static_cast<Limb>(twins_.count(code)), pair.data());
+    arithmetic.add(pair.data(), static_cast<Limb>(twin));
+    arithmetic.add(rank.data(), pair.data());
+    return rank;
+}
+
+template <class Key>
+Limb Cursor<Key>::rank_side(const MeasuredTree<Key>& tree, std::size_t& at, const Node<Key>& node,
+                            const Branch<Key>& branch, int s) {
+    const Index code = tree.codes[at];
+    const Key key = tree.keys[at];
+    const Index twin = tree.twins[at++];
+    const std::vector<Index> labels = labels_with(std::span<const Key>(branch.leaf[s]), key);
+    if (code < 0) {
+        const auto found = std::find(labels.begin(), labels.end(), -1 - code);
+        if (found == labels.end()) refuse();
+        return static_cast<Limb>(found - labels.begin());
+    }
+    const Index label1 = -1 - tree.codes[at], label0 = -1 - tree.codes[at + 1];
+    at += 2;
+    Limb rank = labels.size();
+    Stump stump;
+    for (Index b = 0; b < node.pairs.width; ++b) {
+        match_stump(node, branch, s, b, key, stump);
+        const Limb names = static_cast<Limb>(twins_.count(node.pairs.features[b]));
+        if (node.pairs.features[b] != code) {
+            rank += names * stump.pairs.size();
+            continue;
+        }
+        for (std::size_t k = 0; k < stump.pairs.size(); ++k)
+            if (stump.pairs[k].label1 == label1 && stump.pairs[k].label0 == label0)
+                return rank + k * names + static_cast<Limb>(twin);
+        break;
+    }
+    refuse();
+}
+
+// --- one step at a time --------------------------------------------------------------------------
+
+template <class Key>
+std::vector<Index> Cursor<Key>::labels(Position at, Key key) {
+    if (at.side < 0) return labels_with(std::span<const Key>(leaf_keys(circuit_.counts.row(at.path), circuit_.budgets.row(at.path))), key);
+    const Index level = level_of(at.path);
+    const NodePtr opened = node(level, at.path - circuit_.lattice->base[level]);
+    const Branch<Key>& branch = opened->branch(at.side / 2);
+    const int s = static_cast<int>(at.side % 2);
+    if (at.end < 0) return labels_with(std::span<const Key>(branch.leaf[s]), key);
+    const auto& features = opened->pairs.features;
+    const Index b = std::lower_bound(features.begin(), features.end(), at.end / 2) - features.begin();
+    Stump stump;
+    measure_stump(*opened, branch, s, b, stump);
+    if (!stump.exists) return {};
+    return labels_with(std::span<const Key>(at.end % 2 ? stump.leaf0.key : stump.leaf1.key), key);
+}
+
+template <class Key>
+Splits<Key> Cursor<Key>::splits(Position at, Key key) {
+    Splits<Key> found;
+    if (at.end >= 0) return found;
+    const Index level = level_of(at.path);
+    const NodePtr opened = node(level, at.path - circuit_.lattice->base[level]);
+    const auto add = [&](Index feature, Key key1, const Limb* count1, Key key0, const Limb* count0, Index limbs) {
+        found.features.push_back(feature);
+        found.keys1.push_back(key1);
+        found.keys0.push_back(key0);
+        found.counts1.insert(found.counts1.end(), count1, count1 + limbs);
+        found.counts0.insert(found.counts0.end(), count0, count0 + limbs);
+        found.limbs = limbs;
+    };
+    if (at.side < 0) {
+        for (const Branch<Key>& branch : opened->branches) {
+            const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+            for_each_pair(ones, zeros, key, opened->budgets, [&](Index i, Index j) {
+                add(branch.feature, ones.key(i), ones.value(i), zeros.key(j), zeros.value(j), ones.limbs);
+                return false;
+            });
+        }
+        return found;
+    }
+    const Branch<Key>& branch = opened->branch(at.side / 2);
+    Stump stump;
+    for (Index b = 0; b < opened->pairs.width && circuit_.lattice->rest > 1; ++b) {
+        match_stump(*opened, branch, static_cast<int>(at.side % 2), b, key, stump);
+        for (std::size_t k = 0; k < stump.pairs.size(); ++k) {
+            const Key key1 = stump.pairs[k].key1;
+            if (k > 0 && stump.pairs[k - 1].key1 == key1) continue;
+            const Limb count1 = static_cast<Limb>(std::count(stump.leaf1.key.begin(), stump.leaf1.key.end(), key1));
+            const Limb count0 = static_cast<Limb>(std::count(stump.leaf0.key.begin(), stump.leaf0.key.end(), key - key1));
+            add(opened->pairs.features[b], key1, &count1, key - key1, &count0, 1);
+        }
+    }
+    return found;
+}
+
+template <class Key>
+Position Cursor<Key>::child(Position at, Index feature, bool negative) {
+    const Lattice& lattice = *circuit_.lattice;
+    const Index level = level_of(at.path), literal = 2 * feature + negative;
+    if (level == lattice.levels) {
+        if (at.side < 0) return {at.path, literal, -1};
+        return {at.path, at.side, literal};
+    }
+    const Path path = path_at(lattice, level, at.path - lattice.base[level]);
+    const auto [one, zero] = children(lattice, path.features, level, path.signs, feature);
+    return {negative ? zero : one, -1, -1};
+}
+
+template class Cursor<Index>;
+template class Cursor<WideKey>;
+
+}  // namespace adtc
