@@ -117,9 +117,14 @@ class Ruler:
             raise _not_good(f"a leaf holds {support} rows, at least {leaves.minsup} are needed")
         if not 0 <= label < labels:
             raise _not_good(f"a leaf has the label {label}, labels are 0 to {labels - 1}")
+        votes = np.zeros(labels, np.int64)
+        np.add.at(votes, leaves.group_label, counts)
+        if int(votes[label]) * leaves.share_bottom < support * leaves.share_top:
+            raise _not_good(
+                f"{votes[label]} of {support} rows of a leaf have its label {label}, at least "
+                f"{leaves.share_top} of {leaves.share_bottom} are needed"
+            )
         if leaves.majority:
-            votes = np.zeros(labels, np.int64)
-            np.add.at(votes, leaves.group_label, counts)
             if label != votes.argmax():  # ties: the smallest label
                 raise _not_good(
                     f"a leaf has the label {label}, the majority of its rows has {votes.argmax()}"

@@ -182,21 +182,11 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
     ground, outside = circuit.ground, circuit.outside
-    table, lattice, leaves = ground.table, ground.lattice, ground.leaves
-    twins = ground.features.twins
+    leaves, twins = ground.leaves, ground.features.twins
     names = [twin for some in twins for twin in some]
     return _core.Cursor(
-        table=_core.Table(
-            words=table.words,
-            offsets=table.offsets,
-            rows=table.rows,
-            plane_group=table.plane_group,
-            plane_shift=table.plane_shift,
-            totals=_whole(table.totals),
-        ),
-        lattice=_core.Lattice(
-            lattice.binomial, lattice.base, len(twins), lattice.levels, lattice.rest
-        ),
+        table=ground.table,
+        lattice=ground.lattice,
         key_weights=leaves.key_weights.reshape(-1),
         key_constant=leaves.key_constant,
         cost_weights=leaves.cost_weights,
@@ -204,11 +194,11 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         group_label=leaves.group_label,
         minsup=leaves.minsup,
         majority=leaves.majority,
-        share_top=0,
-        share_bottom=1,
+        share_top=leaves.share_top,
+        share_bottom=leaves.share_bottom,
         trivial_splits=leaves.trivial_splits,
         multiplicity=ground.features.multiplicity,
-        counts=_whole(ground.inside.counts),
+        counts=ground.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
         levels=[(*level.cells, level.starts, level.stops) for level in circuit.levels],
@@ -218,6 +208,3 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         most_bytes=most_bytes,
     )
 
-
-def _whole(numbers: Array) -> Array:
-    return np.ascontiguousarray(numbers, np.int64)
