@@ -173,3 +173,39 @@ def draw_trees(
 ) -> tuple[Indices, Indices, Flags, int]: ...
 def choose(weights: Floats, share: float) -> int: ...
 def pair_counts(table: Table, features: Indices, negative: Flags) -> Any: ...
+
+# Sums over all trees by C functions
+
+class SemiringFunctions:
+    def __init__(self, add: int, mul: int, leaf: int) -> None: ...
+
+class LeafMetrics:
+    weights: Floats
+    constants: Floats
+    def __init__(
+        self, weights: Floats, constants: Floats, costs: Costs, trivial_splits: bool
+    ) -> None: ...
+
+def sum_last(
+    first: int,
+    stop: int,
+    table: Table,
+    lattice: Lattice,
+    functions: SemiringFunctions,
+    leaves: LeafMetrics,
+    multiplicity: Indices,
+    wanted: Flags,
+    value: Floats,
+    any: Flags,
+    control: Control,
+) -> None: ...
+def sum_above(
+    lattice: Lattice,
+    functions: SemiringFunctions,
+    leaves: LeafMetrics,
+    multiplicity: Indices,
+    counts: Indices,
+    value: Floats,
+    any: Flags,
+    control: Control,
+) -> float | None: ...

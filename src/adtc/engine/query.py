@@ -372,8 +372,6 @@ def _aggregate(
             sum((c * m.leaf(label, leaf) for m, c in parts), Fraction()) for parts in objectives
         )
         values: Any = tuple(int(s) if s.denominator == 1 else s for s in sums)
-        if semiring.compiled:  # the fast engine, too, gives its functions an array
-            values = np.array([float(s) for s in values])
         return embed(label, values)
 
     return value

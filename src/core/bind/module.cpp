@@ -10,6 +10,7 @@ void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
 void bind_paths(nb::module_& module);
+void bind_semiring(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_ranks(nb::module_& module);
 void bind_routing(nb::module_& module);
@@ -25,6 +26,7 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_forecast(module);
     adtc::bind_pairs(module);
     adtc::bind_paths(module);
+    adtc::bind_semiring(module);
     adtc::bind_tensors(module);
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
