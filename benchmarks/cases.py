@@ -16,7 +16,6 @@ from typing import Any
 import memory
 import numpy as np
 import tables
-from used import used_paths
 
 import adtc
 from adtc.algebra.affine import affine
@@ -206,17 +205,9 @@ def alive(
     question = ask(data, space, semiring=COUNT, where=where)
     ground = circuit.prepare(make_plan(question), data, switches, monitor)
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    found = outside_pass(ground.lattice, len(ground.features.twins), ground.inside, limits)
+    found = outside_pass(ground.lattice, ground.inside, limits, monitor)
     live = sum(found.live_paths)
     return Outcome(live, 0, 0, live, time.perf_counter() - start)
-
-
-def used(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
-    """Count the subproblems that trees within a constraint really use, after counting them."""
-    question = ask(data, space, semiring=COUNT, where=where)
-    result = fast.run(question, data, monitor=monitor)
-    paths, live = used_paths(result), sum(result.circuit.outside.live_paths)
-    return Outcome(paths, result.circuit.cell_scan, len(result.keys), live)
 
 
 def profile(
@@ -371,8 +362,7 @@ def _cases() -> list[Case]:
         )
     ]
     # no bound can change what good trees are made of
-    task = partial(used, where=_FAIR)
-    return [*found, Case("used-acc-eodd", "adult", space(4, relminsup="0.01"), task, 3909)]
+    return found
 
 
 @cache

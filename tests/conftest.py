@@ -7,16 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-
-from adtc.engine.compiling import (
-    compile_to_come_near,
-    compile_to_count,
-    compile_to_optimize,
-)
-from adtc.engine.monitor import Monitor
 
 # An example lists all trees of a space, so its time says nothing about a defect.
 settings.register_profile(
@@ -35,13 +27,6 @@ SWITCHES = [
     "--no-first-run",
 ]
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
-
-
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile kernels before workers start: each of them would do so for itself."""
-    if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", 0):
-        for compile_ahead in (compile_to_count, compile_to_optimize, compile_to_come_near):
-            compile_ahead(np.int32, Monitor())
 
 
 @pytest.fixture(scope="session")
@@ -70,7 +55,7 @@ def chromium() -> Iterator[Any]:
 def _no_sudden_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a command run inside a test not end the tests because a kernel is still at work.
 
-    Nor let it leave out the nearest values because kernels are compiled meanwhile.
+    Nor let it leave out the nearest values because the machine is busy.
     """
     monkeypatch.setattr("adtc.cli.running._exit_now", sys.exit)
     monkeypatch.setattr("adtc.cli.nothing.SECONDS", 300.0)

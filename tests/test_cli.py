@@ -778,15 +778,11 @@ def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], cod
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are a POSIX matter")
-@pytest.mark.parametrize("compiling", [False, True])
-def test_a_terminal_sees_progress(folder: Path, compiling: bool) -> None:
-    source = f"""if True:
+def test_a_terminal_sees_progress(folder: Path) -> None:
+    source = """if True:
         import sys, time
-        from adtc.cli import main, running
+        from adtc.cli import main
         from adtc.engine import executors
-        from adtc.engine.kernels import jit
-        looks = []
-        jit.compiling = lambda: {compiling} and len(looks.append(1) or looks) < 3
         honest = executors.Monitor.report
         def slowly(self, stage, done, total):
             honest(self, stage, done, total)
@@ -817,7 +813,6 @@ def test_a_terminal_sees_progress(folder: Path, compiling: bool) -> None:
     assert child.returncode == 0
     assert json.loads(printed)["count"] > 0
     shown = seen.decode()
-    assert ("compiling kernels, once" in shown) is compiling
     assert "least costs" in shown
     assert "left" in shown
 

@@ -129,32 +129,12 @@ def test_metrics_that_are_functions_are_kept_without_the_circuit(tmp_path):
     assert os.listdir(tmp_path) == ["run.adtc"]
 
 
-def test_loading_without_a_circuit_needs_no_compiler(tmp_path):
-    path = made().save(tmp_path / "run.adtc")
-    lines = (
-        "import sys",
-        "from adtc.profiles.store import load_profile",
-        f"found = load_profile({str(path)!r})",
-        "assert found.where('acc >= 0.7').count > 0",
-        "assert not {'numba', 'llvmlite'} & set(sys.modules)",
-    )
-    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
-
-
-def test_a_kept_circuit_needs_no_compiler_until_a_tree_is_asked_for(tmp_path):
-    path = made().save(tmp_path / "run.adtc", circuit=True)
-    lines = (
-        "import sys",
-        "from adtc.profiles.store import load_profile",
-        f"found = load_profile({str(path)!r})",
-        "assert found.where('acc >= 0.7').count > 0",
-        "source = found.need_source('drawing')",
-        "assert (source.data.n_rows, source.space.max_depth) == (60, 2)",
-        "assert not {'numba', 'llvmlite', 'pandas'} & set(sys.modules)",
-        "assert found.tree(0).rank == 0",
-        "assert 'numba' in sys.modules",
-    )
-    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
+def test_a_kept_circuit_is_put_together_when_a_tree_is_asked_for(tmp_path):
+    source = load_profile(made().save(tmp_path / "run.adtc", circuit=True)).source
+    assert (source.data.n_rows, source.space.max_depth) == (60, 2)
+    assert source._make is not None
+    assert len(source.circuit.levels) == 1
+    assert source._make is None
 
 
 def test_threads_that_ask_at_once_get_one_circuit(tmp_path):

@@ -12,13 +12,10 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from rich.progress import Task
-
     from adtc.engine.monitor import Monitor, Progress
 
 T = TypeVar("T")
 WORKING = "working"
-COMPILING = "compiling kernels, once"
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
 _left: list[threading.Thread] = []
@@ -75,17 +72,10 @@ def _bar() -> Iterator["Progress"]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
     from rich.progress import TimeRemainingColumn as Estimate
-    from rich.text import Text
-
-    class Stage(TextColumn):
-        """What is being done, looked at whenever the line is drawn."""
-
-        def render(self, task: "Task") -> Text:
-            return Text(COMPILING) if compiling() else super().render(task)
 
     columns = (
         SpinnerColumn(),
-        Stage("{task.description}"),
+        TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
         Estimate(),
@@ -114,9 +104,3 @@ def progress_shown() -> Iterator["Progress | None"]:
     """Show progress on stderr if that is a terminal; else nothing, and give None."""
     with _bar() if sys.stderr.isatty() else nullcontext() as report:
         yield report
-
-
-def compiling() -> bool:
-    """Tell whether a kernel is being compiled; nothing is loaded to find that out."""
-    jit = sys.modules.get("adtc.engine.kernels.jit")
-    return jit is not None and jit.compiling()

@@ -139,7 +139,7 @@ class Side:
             raise NotFoundError(f"there is no row {row:,}: the table has rows 1 to {rows:,}.")
 
     def warm(self) -> None:
-        """Make ready what drawing needs: the circuit, the compiler, the words of a tree.
+        """Make ready what drawing needs: the circuit, the words of a tree.
 
         Whoever wants a tree waits for it, and nobody else: it needs no other lock, since nothing
         is drawn before it ends.

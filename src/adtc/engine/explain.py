@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 # Measured on the bundled tables, on one thread; see `Explanation.seconds`.
 SECONDS_PER_SUBPROBLEM = {"fast": 8e-6, "spec": 5e-5}
-SECONDS_TO_START = {"fast": 0.5, "spec": 0.0}  # loading compiled kernels, preparing the table
+SECONDS_TO_START = {"fast": 0.01, "spec": 0.0}  # preparing the table
 SECONDS_PER_PAIR = 4e-8
 SECONDS_FOR_BOUNDS = 10.0  # beyond that nothing is run, not even to foresee cells
 _CLOSED = 2  # levels above the leaves that the fast engine takes in one step

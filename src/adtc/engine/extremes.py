@@ -61,7 +61,7 @@ class Extremes:
         return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 
     def _fast(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
-        from adtc.engine import circuit, search  # load Numba
+        from adtc.engine import circuit, search
         from adtc.engine.best import best_tree
 
         monitor = self.monitor or Monitor()

@@ -55,7 +55,7 @@ def run_fast(
 
     ``known`` is the ground of an earlier question about the same data and space, if there was one.
     """
-    from adtc.engine import fast  # Numba is loaded with the first question, not before
+    from adtc.engine import fast
 
     question = narrowed(question)
     if sign:
