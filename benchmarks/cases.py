@@ -25,6 +25,7 @@ from adtc.engine import circuit, fast
 from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
 from adtc.engine.plan import make_plan
+from adtc.engine.prepare import prepare
 from adtc.engine.query import Question, ask
 from adtc.engine.switches import Switches
 
@@ -86,7 +87,7 @@ def subproblems(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome
     question = ask(data, space, semiring=COUNT, metrics=["error"])
     form = affine(question.metrics[0][1])
     plan = make_plan(question, objective=form)
-    ground = circuit.prepare(plan, data, Switches(), monitor)
+    ground = prepare(plan, data, Switches(), monitor)
     values = ground.inside.least.shape[1]
     # forms leave out what all trees share: here the rows that label 0 would get wrong
     shared = int((data.y == 1).sum())
@@ -159,7 +160,7 @@ def _asked(
     monitor: adtc.Monitor,
     metrics: tuple[str, ...],
     where: str | None,
-) -> tuple[Question, circuit.Ground | None]:
+) -> tuple[Question, Prepared | None]:
     """Bind a question as `model_tensor` does, with the ground that its least values stand on."""
     with opened(data, space, {}, define=None, engine="auto", monitor=monitor) as run:
         question = run.ask(where=where, metrics=metrics)
@@ -177,10 +178,10 @@ def near_best_tensors(
 ) -> Outcome:
     """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
     question, known = _asked(data, space, monitor, metrics, _near_best(leaf, share))
-    ground = circuit.prepare(make_plan(question), data, Switches(), monitor, known=known)
+    ground = prepare(make_plan(question), data, Switches(), monitor, known=known)
     start = time.perf_counter()
     limits = [budget.limit for budget in ground.plan.budgets]
-    result = fast.good_cells(circuit.grow(ground, limits, Switches(), monitor))
+    result = fast.good_cells(circuit.grow(ground, limits, monitor))
     engine = time.perf_counter() - start
     live = sum(result.circuit.outside.live_paths)
     return Outcome(result.total, result.circuit.cell_scan, len(result.keys), live, engine)
@@ -203,7 +204,7 @@ def alive(
     """Count the subproblems that a constraint leaves alive; no tensors are made."""
     start = time.perf_counter()
     question = ask(data, space, semiring=COUNT, where=where)
-    ground = circuit.prepare(make_plan(question), data, switches, monitor)
+    ground = prepare(make_plan(question), data, switches, monitor)
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
     found = outside_pass(ground.lattice, ground.inside, limits, monitor)
     live = sum(found.live_paths)

@@ -35,7 +35,7 @@ ENGINES: list[dict[str, object]] = [
     },
     {
         "engine": "auto",
-        "switches": Switches(pext=False, dense=False, inclusion=False),
+        "switches": Switches(dense=False, inclusion=False),
         "monitor": Monitor(threads=2),
     },
 ]

@@ -540,9 +540,9 @@ class Pass final : public InsidePass {
             best1[k] = static_cast<T>(best1[k] - static_cast<T>(constant));
             best0[k] = static_cast<T>(best0[k] - static_cast<T>(constant));
         }
-        if (costs_.rule.minsup == 0) forget_others<Patterns>(room);
         if (lattice_.rest == 2)
             rule.template update<Patterns>(Pairs{room.chosen, room.splits, lanes_, costs_.rule.minsup == 0}, best1, best0);
+        if (costs_.rule.minsup == 0) forget_others<Patterns>(room);
         const Vector<T> unreal = all(kUnreal<T>);
         for (int s = 0; s < Patterns; ++s) {
             Vector<T> least = unreal;

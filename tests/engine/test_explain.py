@@ -68,7 +68,7 @@ def test_features_subproblems_axes_and_groups_are_those_of_the_run(
     n = len(ground.features.twins)
     assert given.distinct_features == n
     assert given.usable_features == ground.features.multiplicity.sum()
-    assert list(given.subproblems) == path_counts(numbered_paths(n, max_depth), n)
+    assert list(given.subproblems) == path_counts(numbered_paths(n, max_depth))
     assert len(given.subproblems) == len(result.circuit.outside.live_paths)
     assert given.row_groups == len(result.plan.groups)
     assert len(given.axes) == len(result.plan.axes)

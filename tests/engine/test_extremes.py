@@ -89,7 +89,7 @@ def test_another_space_or_bound_needs_a_ground_of_its_own():
             DATA, space, semiring=adtc.semirings.COUNT, metrics=metrics, where=where
         )
         plan = adtc.engine.plan.make_plan(question)
-        return circuit.prepare(plan, DATA, Switches(), adtc.Monitor())
+        return prepare(plan, DATA, Switches(), adtc.Monitor())
 
     known = ground("error <= 20")
     assert known.serves(ground("error <= 10").plan)

@@ -15,9 +15,9 @@ from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Leaf, Split, Tree, depth, size
 from adtc.engine import fast
 from adtc.engine.query import ask
+from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import score
 from adtc.engine.switches import Switches
-from adtc.engine.ranks import Ranks
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from strategies import problems
@@ -28,7 +28,7 @@ SWITCHES = [
     Switches(),
     Switches(push=False, dense=False),
     Switches(combine=False, merge_rows=True),
-    Switches(merge_features=False, pext=False),
+    Switches(merge_features=False),
 ]
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine import circuit, fast
+from adtc.engine import fast
 from adtc.engine.forms import SMALL, Form
 from adtc.engine.multipliers import _simple
 from adtc.engine.plan import Budget, make_plan
@@ -76,7 +76,7 @@ def test_fairness_on_a_real_table_needs_no_wide_numbers(adult):
     plan, grounds = make_plan(question), {}
     for on in (True, False):
         switches = Switches(round=on)
-        grounds[on] = circuit.prepare(plan, adult, switches, adtc.Monitor())
+        grounds[on] = prepare(plan, adult, switches, adtc.Monitor())
     assert grounds[True].inside.least.dtype == np.int32
     assert grounds[False].inside.least.dtype == np.int64
     runs = [fast.run(question, adult, switches=Switches(round=on)) for on in (True, False)]
@@ -87,7 +87,7 @@ def test_fairness_on_a_real_table_needs_no_wide_numbers(adult):
 
 def test_two_sides_of_one_bound_are_not_combined(adult):
     question = ask(adult, SPACE, semiring=COUNT, where="0.79 <= acc <= 0.82 and dp <= 0.1")
-    ground = circuit.prepare(make_plan(question), adult, Switches(), adtc.Monitor())
+    ground = prepare(make_plan(question), adult, Switches(), adtc.Monitor())
     mixed = [b for b in ground.plan.budgets if b.mixed]
     assert mixed
     for budget in mixed:

@@ -66,7 +66,7 @@ def data(labels: int = 2) -> adtc.Data:
 @pytest.mark.parametrize("labels", [2, 3])
 def test_sums_agree_with_the_specification(space, labels):
     table = data(labels)
-    for switches in (Switches(), Switches(merge_features=False, merge_rows=True, pext=False)):
+    for switches in (Switches(), Switches(merge_features=False, merge_rows=True)):
         fast = adtc.evaluate(
             table, space, SOFT, aggregation="error", engine="fast", switches=switches
         )

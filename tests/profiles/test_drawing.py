@@ -166,7 +166,7 @@ def test_numbers_beyond_64_bits():
     [
         Switches(push=False, dense=False),
         Switches(combine=False, merge_rows=True),
-        Switches(merge_features=False, pext=False),
+        Switches(merge_features=False),
     ],
 )
 def test_switches_do_not_change_which_trees_there_are(switches):

@@ -5,8 +5,6 @@ import hashlib
 import io
 import json
 import os
-import subprocess
-import sys
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

@@ -13,16 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.data import Data
-from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Inside, Outside, check_costs, inside_pass, outside_pass
+from adtc.engine.bounds import Outside, outside_pass
 from adtc.engine.executors import run_jobs
+from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
-from adtc.engine.multipliers import with_multipliers
-from adtc.engine.plan import Budget, Plan
+from adtc.engine.plan import Budget
+from adtc.engine.prepare import Prepared
 from adtc.engine.refusal import refuse_if_too_large
-from adtc.engine.rounding import with_small_numbers
-from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most
@@ -59,7 +56,7 @@ class Circuit:
         Cell pairs that ⊗ looked at.
     """
 
-    ground: "Ground"
+    ground: Prepared
     outside: Outside
     levels: tuple[Level, ...]
     cell_scan: int
@@ -83,81 +80,7 @@ class Circuit:
         return Cells(level.cells.keys[part], level.cells.values[part], level.cells.costs[part])
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What a circuit stands on, whatever its budgets: features, lattice, least costs.
-
-    Parameters
-    ----------
-    splits
-        ``[budget, path of the last level]``: what trees there cost at least that are no single
-        leaf; None if that is not known, or has served.
-    """
-
-    plan: Plan
-    features: lattices.Features
-    table: _core.Table
-    lattice: _core.Lattice
-    leaves: _core.Leaves
-    inside: Inside
-    splits: Array | None = None
-
-    def serves(self, plan: Plan) -> bool:
-        """Tell whether another plan, for the same data and space, stands on the same ground."""
-        ours, theirs = self.plan, plan
-        return (
-            (ours.groups, ours.question.minsup) == (theirs.groups, theirs.question.minsup)
-            and ours.question.space == theirs.question.space
-            and [b.form.vector() for b in ours.budgets] == [b.form.vector() for b in theirs.budgets]
-        )
-
-
-def prepare(
-    plan: Plan,
-    data: Data,
-    switches: Switches,
-    monitor: Monitor,
-    *,
-    depth: int | None = None,
-    known: Ground | None = None,
-) -> Ground:
-    """Run the stages that need the data: features, lattice, inside pass.
-
-    Parameters
-    ----------
-    depth
-        That of the trees, if less than the question's.
-    known
-        The ground of another question about the same data and space; nothing is done anew if it
-        has the same budgets, whatever their limits.
-    """
-    monitor.check()
-    question = plan.question
-    if known is not None and known.serves(plan):
-        return replace(known, plan=plan, leaves=leaves_of(plan, switches))
-    plan = with_small_numbers(plan) if switches.round else plan
-    check_costs((budget.form for budget in plan.budgets), plan.totals)
-    data = lattices.compact(data) if switches.merge_rows else data
-    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
-    groups = lattices.group_of_rows(data, plan.groups)
-    table = lattices.bit_planes(features, data, groups, len(plan.groups))
-    depth = question.space.max_depth if depth is None else depth
-    lattice = lattices.numbered_paths(len(features.twins), depth)
-    plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
-    leaves = leaves_of(plan, switches)
-    bounds, splits = inside_pass(
-        table,
-        lattice,
-        tuple(budget.form for budget in plan.budgets),
-        leaves.group_label,
-        question,
-        switches=switches,
-        monitor=monitor,
-    )
-    return Ground(plan, features, table, lattice, leaves, bounds, splits)
-
-
-def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Monitor) -> Circuit:
+def grow(ground: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit:
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
     monitor.check()
     limit = np.array(limits, np.int64)
@@ -168,7 +91,7 @@ def grow(ground: Ground, limits: Sequence[int], switches: Switches, monitor: Mon
     return Circuit(replace(ground, splits=None), outside, levels, scanned)
 
 
-def _worth_a_split(ground: Ground, outside: Outside) -> Array:
+def _worth_a_split(ground: Prepared, outside: Outside) -> Array:
     """Tell which live paths of the last level may have trees within budget beside single leaves."""
     last = int(ground.lattice.base[-1])
     live: Array = outside.live[last:]
@@ -177,40 +100,11 @@ def _worth_a_split(ground: Ground, outside: Outside) -> Array:
     return np.logical_and(live, (ground.splits <= outside.budgets[last:].T).all(axis=0))
 
 
-def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
-    """Pack all axes into one functional for the keys, next to the budgets' own."""
-    labels, groups = plan.question.schema.labels, len(plan.groups)
-    key_weights = np.zeros((labels, groups), np.int64)
-    for axis in plan.axes:
-        key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
-    forms = [budget.form for budget in plan.budgets]
-    share = plan.question.space.leaf_share
-    return _core.Leaves(
-        key_weights=key_weights,
-        key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
-        cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
-        cost_constants=np.array([form.per_leaf for form in forms], np.int64),
-        group_label=_group_label(plan),
-        minsup=plan.question.minsup,
-        majority=plan.question.space.labels == "majority",
-        trivial_splits=plan.question.space.trivial_splits,
-        dense=switches.dense,
-        most_leaves=plan.most_leaves,
-        share_top=share.numerator,
-        share_bottom=share.denominator,
-    )
-
-
-def _group_label(plan: Plan) -> Array:
-    """Return the true label of each row group's first member."""
-    return np.array([members[0].y for members in plan.groups], np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Fills the levels of a circuit, last one first; jobs are independent of one another."""
 
-    ground: Ground
+    ground: Prepared
     outside: Outside
     splitting: Array  # which paths of the last level hold more than a leaf
     monitor: Monitor
@@ -231,7 +125,7 @@ class _Builder:
         lattice, live = self.ground.lattice, self.outside.live
         if not live[0]:
             return (), 0
-        sizes = lattices.path_counts(lattice)
+        sizes = path_counts(lattice)
         made, scanned = self._last(sizes[-1])
         levels, bounds = [made], None
         for level in range(lattice.levels - 1, -1, -1):

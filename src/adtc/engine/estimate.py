@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,9 +21,7 @@ from adtc.engine.bounds import INFINITY, Outside
 from adtc.engine.forms import Span
 from adtc.engine.lattice import path_counts
 from adtc.engine.plan import Plan
-
-if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
+from adtc.engine.prepare import Prepared
 
 Array = npt.NDArray[Any]
 _SIZES = 16  # more leaves than that are not told apart
@@ -39,7 +37,7 @@ _MOST_SPLITS = 2**25
 class Ceiling:
     """Upper bounds of the levels of a circuit, root first, and what trees are drawn from."""
 
-    ground: "Ground"
+    ground: Prepared
     outside: Outside
     ways: _core.Ways
     bounds: _core.Bounds
@@ -105,7 +103,7 @@ def box(plan: Plan, least: Sequence[int], limits: Sequence[int]) -> float:
 
 
 def ceiling(
-    ground: "Ground",
+    ground: Prepared,
     outside: Outside,
     *,
     fine: bool = False,
@@ -154,7 +152,7 @@ def ceiling(
     return Ceiling(ground, outside, ways, bounds, tuple(trees), tuple(cells))
 
 
-def _ways(ground: "Ground", outside: Outside) -> _core.Ways:
+def _ways(ground: Prepared, outside: Outside) -> _core.Ways:
     """Say which trees there are."""
     leaves, inside = ground.leaves, ground.inside
     return _core.Ways(
@@ -325,7 +323,7 @@ class Estimate:
     memory: float | None
 
 
-def estimate(ground: "Ground", outside: Outside) -> Estimate | None:
+def estimate(ground: Prepared, outside: Outside) -> Estimate | None:
     """Estimate the tensors' sizes by drawing trees from every level.
 
     None if there are too many paths to draw from.
@@ -358,7 +356,7 @@ def _enough(top: Ceiling, level: int) -> Sample:
     return sample
 
 
-def can_draw(ground: "Ground", sizes: int | None) -> bool:
+def can_draw(ground: Prepared, sizes: int | None) -> bool:
     """Tell whether there is room to note how trees are drawn below every path."""
     above, n = int(ground.lattice.base[-1]), len(ground.features.twins)
     return above * n * ((sizes or ground.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS

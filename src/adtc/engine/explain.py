@@ -265,11 +265,12 @@ def explain(
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
     """Run the bounds passes and draw trees, to estimate how large the tensors will be."""
-    from adtc.engine import circuit, refusal
+    from adtc.engine import refusal
     from adtc.engine.estimate import ceiling, estimate
+    from adtc.engine.prepare import prepare
 
     try:
-        ground = circuit.prepare(plan, data, Switches(), monitor)
+        ground = prepare(plan, data, Switches(), monitor)
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)

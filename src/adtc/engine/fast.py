@@ -20,6 +20,7 @@ from adtc.engine.columns import Column, evaluate, least_at, satisfied
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
+from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import plain
@@ -110,7 +111,7 @@ def run(
     *,
     switches: Switches = Switches(),  # noqa: B008  # frozen
     monitor: Monitor | None = None,
-    known: circuits.Ground | None = None,
+    known: Prepared | None = None,
 ) -> Result:
     """Count the good trees by the question's axes; see `circuit.prepare` for ``known``."""
     assert question.semiring is COUNT
@@ -118,9 +119,9 @@ def run(
     if by_depth(question):
         return _depth_by_depth(question, data, switches, monitor)
     plan = make_plan(question, push=switches.push)
-    ground = circuits.prepare(plan, data, switches, monitor, known=known)
+    ground = prepare(plan, data, switches, monitor, known=known)
     limits = [budget.limit for budget in ground.plan.budgets]
-    return good_cells(circuits.grow(ground, limits, switches, monitor))
+    return good_cells(circuits.grow(ground, limits, monitor))
 
 
 def optimum(
@@ -143,14 +144,14 @@ def optimum(
     plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
     if not any(budget.source == "objective" for budget in plan.budgets):
         return run(question, data, switches=switches, monitor=monitor)
-    ground = circuits.prepare(plan, data, switches, monitor)
+    ground = prepare(plan, data, switches, monitor)
     budgets, roots = ground.plan.budgets, ground.inside.root
     highest = next(b.limit for b in budgets if b.source == "objective")
     least, step = _lower_bound(budgets, roots), 0
     while True:
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
-        result = good_cells(circuits.grow(ground, limits, switches, monitor))
+        result = good_cells(circuits.grow(ground, limits, monitor))
         if len(result.keys) or limit == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)
@@ -182,9 +183,9 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     def circuit(pushed: Formula, depth: int) -> circuits.Circuit:
         if (pushed, depth) not in made:
             plan = make_plan(question, push=switches.push, pushed=pushed)
-            ground = circuits.prepare(plan, data, switches, monitor, depth=depth)
+            ground = prepare(plan, data, switches, monitor, depth=depth)
             limits = [budget.limit for budget in ground.plan.budgets]
-            made[pushed, depth] = circuits.grow(ground, limits, switches, monitor)
+            made[pushed, depth] = circuits.grow(ground, limits, monitor)
         return made[pushed, depth]
 
     found: list[Result] = []

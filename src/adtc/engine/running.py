@@ -12,8 +12,8 @@ from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
 if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
     from adtc.engine.fast import Result
+    from adtc.engine.prepare import Prepared
 
 Engine = Literal["auto", "spec", "fast"]
 
@@ -49,7 +49,7 @@ def run_fast(
     record: RunRecord,
     *,
     sign: int = 0,
-    known: "Ground | None" = None,
+    known: "Prepared | None" = None,
 ) -> "Result":
     """Count the good trees, or with a ``sign`` only those near the best.
 

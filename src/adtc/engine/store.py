@@ -18,7 +18,7 @@ from adtc.algebra.semirings import COUNT
 from adtc.algebra.store import formula_from_json, formula_to_json, term_from_json, term_to_json
 from adtc.data import Data
 from adtc.engine.bounds import Inside, Outside
-from adtc.engine.circuit import Cells, Circuit, Ground, Level, leaves_of
+from adtc.engine.circuit import Cells, Circuit, Level
 from adtc.engine.lattice import (
     Features,
     Twin,
@@ -28,6 +28,7 @@ from adtc.engine.lattice import (
     path_counts,
 )
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
+from adtc.engine.prepare import Prepared, leaves_of
 from adtc.engine.query import Question, Space, ask
 from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.engine.switches import Switches
@@ -75,7 +76,7 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     features = _features(saved["twins"], data)
     groups = group_of_rows(data, plan.groups)
     inside = _together("inside", Inside, saved["inside"], arrays)
-    ground = Ground(
+    ground = Prepared(
         plan=plan,
         features=features,
         table=bit_planes(features, data, groups, len(plan.groups)),

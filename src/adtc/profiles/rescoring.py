@@ -28,7 +28,6 @@ from adtc.engine.columns import (
     satisfied,
 )
 from adtc.engine.query import Question, row_groups
-from adtc.engine.scoring import plain
 
 Value = Fraction | int | None  # None: undefined
 Counts = npt.NDArray[np.int64]
