@@ -2,20 +2,27 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
-# Two workers: the tests are independent, and compiled kernels are shared through the cache.
+CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
+# Two workers: the tests are independent.
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper clean
+.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("adtc needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py dev)
+	@touch $(INSTALLED)
+
+# The native core: only what has changed is compiled again.
+$(READY): $(INSTALLED) $(CORE)
+	$(BIN)/python tools/build_core.py
 	@touch $@
 
 setup: $(READY) ## make .venv with everything that development needs
@@ -60,5 +67,8 @@ paper: $(READY) ## run the paper's experiments, and put them into the documentat
 
 check: lint types test docs ## all that must be green before a commit lands
 
+sanitize: $(READY) ## run the core's tests with every access and operation checked
+	$(BIN)/python tools/sanitize.py
+
 clean: ## remove what was built
-	rm -rf $(VENV) docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

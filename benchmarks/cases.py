@@ -25,7 +25,7 @@ from adtc.engine import circuit, fast
 from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
 from adtc.engine.plan import make_plan
-from adtc.engine.prepare import prepare
+from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question, ask
 from adtc.engine.switches import Switches
 

@@ -119,7 +119,7 @@ def required() -> set[str]:
     """Read the packages that are always installed, and Python's own."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = {re.split(r"[<>=~!\[; ]", text, maxsplit=1)[0] for text in project["dependencies"]}
-    return names | COMPILERS | set(sys.stdlib_module_names)
+    return names | set(sys.stdlib_module_names)
 
 
 @pytest.mark.parametrize("module", MODULES)

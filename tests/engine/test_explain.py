@@ -7,7 +7,7 @@ import pytest
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine import circuit, fast
+from adtc.engine import fast, prepare
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
@@ -52,7 +52,7 @@ def test_the_metric_that_forces_the_specification_is_named(credit: adtc.Data) ->
 
 def test_nothing_runs(credit: adtc.Data, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "run", lambda *args, **options: pytest.fail("it ran"))
-    monkeypatch.setattr(circuit, "inside_pass", lambda *args, **options: pytest.fail("it ran"))
+    monkeypatch.setattr(prepare, "inside_pass", lambda *args, **options: pytest.fail("it ran"))
     assert adtc.explain(credit, adtc.Space(max_depth=9), "acc >= 0.7").seconds > 1e5
 
 

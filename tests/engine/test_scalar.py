@@ -133,7 +133,7 @@ def test_threads_change_nothing(threads):
 
 
 def test_a_leaf_needs_its_share_of_rows():
-    space = adtc.Space(max_depth=2, min_leaf_share=0.7)
+    space = adtc.Space(max_depth=2, min_leaf_share=0.55)
     fast, spec = (
         adtc.evaluate(data(), space, SOFT, aggregation="error", engine=engine)
         for engine in ("fast", "spec")

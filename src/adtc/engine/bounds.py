@@ -131,7 +131,7 @@ def _majority_is_cheapest(weights: Array, group_label: Array, question: Question
     So it is if label 1 saves as much on each row of class 1 as it costs on each of class 0; where
     both labels have as many rows, they cost the same.
     """
-    if weights.shape[1] != _TWO or question.space.leaf_share:
+    if not len(weights) or weights.shape[1] != _TWO or question.space.leaf_share:
         return False
     saved = (weights[:, 0] - weights[:, 1]) * np.where(group_label == 1, 1, -1)
     return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
