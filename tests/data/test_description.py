@@ -248,6 +248,13 @@ def test_numbers_that_came_in_as_categories(values: list[str], told: list[str]) 
         assert part in found[0]
 
 
+def test_thousands_among_decimal_commas_are_decimal_commas() -> None:
+    column = encode("v", pa.array(["3,5", "4,25", "1,000"]))
+    found = spelled_numbers(column, np.ones(3, np.int64), kept=50)
+    assert found is not None
+    assert found.examples == (("comma", "3,5"),)
+
+
 def test_the_advice_works(tmp_path: Path) -> None:
     path = tmp_path / "cars.csv"
     rows = [f"{'?' if i % 9 == 0 else 90 + i % 30},{i % 2}\n" for i in range(90)]

@@ -47,10 +47,11 @@ def description_html(found: Description) -> str:
 
 def _parts(found: Description) -> Iterator[Part]:
     yield _first_line(found)
+    counted = "weight" if found.weights else "rows"
     if found.target is not None:
-        yield _labels(found.target, found.positive)
+        yield _labels(found.target, found.positive, counted)
     if found.groups is not None:
-        yield _groups(found.groups, found.positive)
+        yield _groups(found.groups, found.positive, counted)
     if found.columns:
         yield _columns(found)
     if legend := _legend(found):
@@ -71,17 +72,17 @@ def _first_line(found: Description) -> str:
     )
 
 
-def _labels(target: Classes, positive: Scalar | None) -> Grid:
+def _labels(target: Classes, positive: Scalar | None, counted: str) -> Grid:
     marks = [" (positive)" * (positive is not None and v == positive) for v in target.values]
     rows = (
         (f"{name}{mark}", *rest) for (name, *rest), mark in zip(_rows(target), marks, strict=True)
     )
-    return Grid((f"target {target.column}", "rows", "share"), tuple(rows))
+    return Grid((f"target {target.column}", counted, "share"), tuple(rows))
 
 
-def _groups(groups: Classes, positive: Scalar | None) -> Grid:
+def _groups(groups: Classes, positive: Scalar | None, counted: str) -> Grid:
     """List the groups, with the base rate of the positive label if there is one."""
-    head, rows = (f"sensitive {groups.column}", "rows", "share"), _rows(groups)
+    head, rows = (f"sensitive {groups.column}", counted, "share"), _rows(groups)
     if positive is None:
         return Grid(head, tuple(rows))
     rates = (_share(groups.base_rate(k), auc=False) for k in range(len(rows)))
@@ -206,13 +207,14 @@ def _grid_html(grid: Grid) -> str:
     def line(cells: Sequence[str], tag: str) -> str:
         sides = ("left" if i in grid.wordy else "right" for i in range(len(cells)))
         inner = "".join(
-            f'<{tag} style="text-align:{side}">{_escaped(cell)}</{tag}>'
+            f'<{tag} style="text-align:{side};padding:1px 8px">{_escaped(cell)}</{tag}>'
             for side, cell in zip(sides, cells, strict=True)
         )
         return f"<tr>{inner}</tr>"
 
     body = "".join(line(row, "td") for row in grid.rows)
-    return f"<table><thead>{line(grid.head, 'th')}</thead><tbody>{body}</tbody></table>"
+    head = f"<thead>{line(grid.head, 'th')}</thead>"
+    return f'<table style="margin:8px 0;white-space:nowrap">{head}<tbody>{body}</tbody></table>'
 
 
 def _escaped(text: str) -> str:

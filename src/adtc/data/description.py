@@ -53,7 +53,7 @@ class ColumnSummary:
     low, high
         The least and the largest number.
     frequent
-        The most frequent categories with their rows; none of an identifier.
+        The most frequent values of a category or of 0/1, with their rows; none of an identifier.
     target, sensitive
         How well the column alone tells the label and the group; None where there is none.
     """
@@ -327,7 +327,7 @@ def _summary(
     counts = column.counts(sheet.weights)
     read_as = _read_as(column, features, refused)
     frequent: list[tuple[str, int]] = []
-    if read_as == "category" and not refused:
+    if read_as in ("category", "0/1") and not refused:
         most = np.argsort(-counts[:-1], kind="stable")[:FREQUENT]
         values = map(format_scalar, column.values[most].tolist())
         frequent = list(zip(values, counts[most].tolist(), strict=True))
