@@ -7,7 +7,7 @@ from adtc._version import __version__
 
 if TYPE_CHECKING:
     from adtc.algebra import semirings
-    from adtc.data import Data, datasets, load_dataset, read
+    from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
@@ -32,6 +32,7 @@ __all__ = [
     "as_estimator",
     "count",
     "datasets",
+    "describe",
     "evaluate",
     "exists",
     "explain",
@@ -48,7 +49,7 @@ __all__ = [
 
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
-    "adtc.data": ("Data", "datasets", "load_dataset", "read"),
+    "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),

@@ -13,17 +13,29 @@ import click
 
 from adtc.cli import completion
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, PRINTING, RUN, SECTIONS, SHARED, TABLE, TREES, Option
+from adtc.cli.options import (
+    OUTPUT,
+    PRINTING,
+    QUIET,
+    RUN,
+    SECTIONS,
+    SHARED,
+    TABLE,
+    TREES,
+    Option,
+)
 from adtc.cli.output import Answer, check_output, deliver
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.data.sheet import Sheet
     from adtc.engine.query import Space
 
 
 T = TypeVar("T")
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
+_WARNING = "adtc.warning"  # where the context keeps the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,20 +90,35 @@ class Asked:
         return Space(**self.trees)
 
     def data(self) -> "Data":
-        """Read the table: a bundled one by its name, else a file."""
-        from adtc.data import datasets, load_dataset, read
+        """Read the table, and warn about what is odd in it."""
+        from adtc.data import Data
+
+        sheet = self.sheet()
+        data = Data.from_sheet(sheet)
+        warn(sheet, later=self._is_bundled())
+        return data
+
+    def sheet(self, *, need_target: bool = True) -> "Sheet":
+        """Read the columns of the table: a bundled one by its name, else a file."""
+        from adtc.data import datasets
+        from adtc.data.datasets import dataset_sheet
+        from adtc.data.read import read_sheet
         from adtc.errors import DataError, unknown
 
-        bundled = [info.name for info in datasets()]
-        if self.table in bundled:
+        if self._is_bundled():
             self._check_bundled()
-            return load_dataset(self.table, **self.reading)
+            return dataset_sheet(self.table, **self.reading)
         if not Path(self.table).exists() and not Path(self.table).suffix:
-            sentence = unknown("table", self.table, bundled)
+            sentence = unknown("table", self.table, [info.name for info in datasets()])
             raise DataError(f"{sentence} There is no file of this name either.")
-        if "target" not in self.reading:
+        if need_target and "target" not in self.reading:
             raise DataError(self._which_target())
-        return read(self.table, **self.reading)
+        return read_sheet(self.table, **self.reading)
+
+    def _is_bundled(self) -> bool:
+        from adtc.data import datasets
+
+        return self.table in [info.name for info in datasets()]
 
     def _check_bundled(self) -> None:
         from adtc.errors import QueryError
@@ -113,6 +140,29 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def warn(sheet: "Sheet", *, later: bool) -> None:
+    """Say in one line on stderr what is odd in a table, unless --quiet was given.
+
+    At once, so that a long run can be stopped; ``later``, beside the answer, if it is well known.
+    """
+    from adtc.data.warnings import short_line, table_warnings
+
+    context = click.get_current_context()
+    if context.meta.get(str(QUIET.name)):
+        return
+    if line := short_line(table_warnings(sheet)):
+        hint = "adtc describe, with the same options, says more; --quiet leaves this out"
+        context.meta[_WARNING] = f"adtc: warning: {line} ({hint})"
+        if not later:
+            say_warning()
+
+
+def say_warning() -> None:
+    """Say the warning that was kept for later, if there is one."""
+    if line := click.get_current_context().meta.pop(_WARNING, None):
+        click.echo(line, err=True)
 
 
 class SectionedCommand(click.Command):
@@ -157,7 +207,9 @@ def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.
     def decorate(function: Answering) -> click.Command:
         def run(as_json: bool, output: Path | None = None, **values: Any) -> None:
             check_output(output, values.get("table") or values.get("source"))
-            deliver(function(**values), as_json, output)
+            answer = function(**values)
+            say_warning()
+            deliver(answer, as_json, output)
 
         made = SectionedCommand(
             function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]
@@ -179,6 +231,6 @@ def table_command(*own: Option, example: str) -> Callable[[Answering], click.Com
 
         answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
         argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, example=example)(answer)
+        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
 
     return decorate

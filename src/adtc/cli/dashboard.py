@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import Asked, SectionedCommand
+from adtc.cli.asking import Asked, SectionedCommand, say_warning
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, SHARED, Option, metric_names, whole
+from adtc.cli.options import OUTPUT, QUIET, SHARED, Option, metric_names, whole
 from adtc.cli.profiling import default_metrics
 from adtc.cli.running import watched
 from adtc.cli.sources import SOURCES, is_saved, opened
@@ -38,6 +38,7 @@ def run(
     asked = Asked.take({**values, "table": source})
     other = None if compare is None else _other(compare)
     found = opened(asked, lambda data: list(metrics) or default_metrics(data))
+    say_warning()
     chosen = {} if port is None else {"port": port}
     titles = None if compare is None else titles_of(source, compare)
     serve(
@@ -94,6 +95,7 @@ dashboard = SectionedCommand(
         Option("--browser/--no-browser", section=OUTPUT, default=True,
                help="Whether to open a browser (default: yes)."),
         *SHARED,
+        QUIET,
     ],
 )  # fmt: skip
 dashboard.example = "adtc dashboard run.adtc --compare balanced.adtc"

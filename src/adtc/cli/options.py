@@ -122,6 +122,10 @@ def _separator(context: click.Context, parameter: click.Parameter, value: str | 
     return {"\\t": "\t", "tab": "\t", "space": " "}.get(value, value) if value else None
 
 
+def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.meta[str(parameter.name)] = value or context.meta.get(str(parameter.name), False)
+
+
 # Defaults are those of the public API and only told here: an option not given is not passed on.
 SHARED = [
     Option(
@@ -186,6 +190,10 @@ SHARED = [
     Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",
            help="Give up before a table of the fast engine needs more: 500MB, 4GB."),
 ]  # fmt: skip
+
+# Kept by the context alone: whoever reads a table asks there.
+QUIET = Option("--quiet", section=OUTPUT, is_flag=True, expose_value=False, callback=_remember,
+               help="Do not warn about what is odd in the table.")  # fmt: skip
 
 PRINTING = [
     Option("--json", "as_json", section=OUTPUT, is_flag=True,

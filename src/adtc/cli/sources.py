@@ -11,7 +11,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import Answering, Asked, command
 from adtc.cli.nothing import Told, nearest_told
-from adtc.cli.options import SHARED
+from adtc.cli.options import QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
@@ -113,7 +113,7 @@ def source_command(*own: click.Parameter, example: str) -> Callable[[Answering],
 
         answer.__doc__ = f"{function.__doc__}\n\n{SOURCES}"
         argument = click.Argument(["source"], shell_complete=completion.sources)
-        return command(argument, *own, *SHARED, example=example)(answer)
+        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
 
     return decorate
 

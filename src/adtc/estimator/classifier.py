@@ -3,6 +3,7 @@
 The other half are scikit-learn's base classes, which are joined in the package's ``__init__``.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -58,6 +59,10 @@ class PickingMixin:
     sensitive
         Column of X with the sensitive groups, by name (``x0``, ``x1`` … in an array without names)
         or position. It is no feature, unless ``use_sensitive``.
+    types
+        How to read some columns of a frame: name to ``"numeric"``, ``"category"`` or ``"ignore"``.
+        A column that looks like an identifier is refused unless it is named here; in an array of
+        numbers, none is.
     random_state
         Seed for ``tie="random"``.
     n_jobs
@@ -124,6 +129,7 @@ class PickingMixin:
         use_sensitive: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        types: Mapping[str, Literal["numeric", "category", "ignore"]] | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -140,6 +146,7 @@ class PickingMixin:
         self.use_sensitive = use_sensitive
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.types = types
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best tree.
@@ -158,7 +165,11 @@ class PickingMixin:
             raise DataError(
                 f"y has one class only ({self.classes_.tolist()[0]!r}); two or more are needed."
             )
-        options: BinningOptions = {"nbins": self.nbins, "binning": self.binning}
+        options: BinningOptions = {
+            "nbins": self.nbins,
+            "binning": self.binning,
+            "types": self.types,
+        }
         data, self._order = labelled(
             table,
             codes,
@@ -168,6 +179,7 @@ class PickingMixin:
             sensitive=self._sensitive_name(),
             use_sensitive=self.use_sensitive,
             binning=options,
+            named=is_frame(X),
         )
         self._space = self._make_space()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
