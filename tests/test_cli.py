@@ -388,7 +388,7 @@ def test_a_failed_write_leaves_the_old_file(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "replace", full)
     result = run("count", "small.csv", *SPACE, "--json", "-o", "out.json")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "cannot write 'out.json': No space left on device" in result.stderr
+    assert "cannot write 'out.json': no space left on device" in result.stderr
     assert (folder / "out.json").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["out.json", "small.csv"]
 

@@ -199,7 +199,7 @@ def test_an_interrupted_write_leaves_the_old_file_whole(tmp_path, monkeypatch, e
     kind = KeyboardInterrupt if error is KeyboardInterrupt else adtc.ADTCError
     with pytest.raises(kind) as caught:
         made().save(path)
-    assert error is KeyboardInterrupt or "cannot be written: no space left" in str(caught.value)
+    assert error is KeyboardInterrupt or "run.adtc': no space left" in str(caught.value)
     assert os.listdir(tmp_path) == ["run.adtc"]
     assert path.read_bytes() == before
 
@@ -219,14 +219,14 @@ def test_a_new_file_replaces_the_old_one_and_keeps_its_permissions(tmp_path):
 
 def test_paths_that_cannot_be_written_are_named(tmp_path):
     profile = made()
-    with pytest.raises(adtc.ADTCError, match=r"there is no folder '.*missing'; make it"):
+    with pytest.raises(adtc.ADTCError, match=r"the folder '.*missing' does not exist"):
         profile.save(tmp_path / "missing" / "run.adtc")
-    with pytest.raises(adtc.ADTCError, match=r"is no file that could be replaced"):
+    with pytest.raises(adtc.ADTCError, match=r"it is a folder"):
         profile.save(tmp_path)
     (tmp_path / "file").touch()
-    with pytest.raises(adtc.ADTCError, match=r"there is no folder '.*file'"):
+    with pytest.raises(adtc.ADTCError, match=r"the folder '.*file' does not exist"):
         profile.save(tmp_path / "file" / "run.adtc")
-    with pytest.raises(adtc.ADTCError, match="cannot be written: file name too long"):
+    with pytest.raises(adtc.ADTCError, match=r"cannot write .*: file name too long"):
         profile.save(tmp_path / ("x" * 300))
     assert os.listdir(tmp_path) == ["file"]
 

@@ -12,7 +12,7 @@ from adtc.cli import completion, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.nothing import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
-from adtc.cli.output import Answer, Line, check_output, write
+from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
@@ -195,7 +195,9 @@ def crosstab(
     if plot is not None:
         table.plot().save(plot)
     if html is not None:
-        write(html, _page(table))
+        from adtc.atomic import write_whole
+
+        write_whole(html, _page(table))
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     nearest, told = ({}, []) if table.total else source.nearest_told(asked)

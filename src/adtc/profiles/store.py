@@ -9,9 +9,6 @@ circuit is put together when a tree is first asked for.
 import hashlib
 import io
 import json
-import os
-import secrets
-import stat
 import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +22,7 @@ import numpy.typing as npt
 
 from adtc._version import __version__
 from adtc.algebra.store import term_from_json, term_to_json
+from adtc.atomic import reason_of, replacing
 from adtc.data.store import data_from_json, data_to_json
 from adtc.engine.record import RunRecord
 from adtc.engine.spaces import space_from_json, space_to_json
@@ -88,7 +86,7 @@ def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = Fa
         "members": {},
     }
     with (
-        _replacing(Path(path)) as file,
+        replacing(path) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         members = manifest["members"]
@@ -124,7 +122,7 @@ def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
     except FileNotFoundError:
         raise DataError(f"there is no file '{path}'; give the path of a saved profile.") from None
     except OSError as error:
-        raise DataError(f"'{path}' cannot be read: {_reason(error)}.") from None
+        raise DataError(f"'{path}' cannot be read: {reason_of(error)}.") from None
 
 
 def _load(file: IO[bytes], path: Path, *, circuit: bool) -> Profile:
@@ -302,32 +300,3 @@ def _verified(archive: zipfile.ZipFile, checksums: Mapping[str, str]) -> dict[st
         if hashlib.sha256(saved).hexdigest() != checksums[name]:
             raise DataError(f"the checksum of {name} differs.")
     return content
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file beside ``path`` that takes its place once it is complete."""
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            raise DataError(f"'{path}' is no file that could be replaced; give another path.")
-        if not target.parent.is_dir():
-            raise DataError(f"there is no folder '{path.parent}'; make it, or give another path.")
-        temporary = target.with_name(f".adtc-{secrets.token_hex(8)}.part")
-        try:
-            with open(temporary, "xb") as file:
-                if target.exists():
-                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:  # an interrupt, too, must leave no half a file behind
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be written: {_reason(error)}.") from None
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
