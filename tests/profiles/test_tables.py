@@ -158,7 +158,7 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
     place.write_text("old", encoding="utf-8")
 
     def fail(table, where):
-        where.write_bytes(b"half")
+        where.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(parquet, "write_table", fail)

@@ -3,6 +3,8 @@
 `command` and `table_command` turn a function that returns an `Answer` into a command.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -19,6 +21,7 @@ from adtc.cli.running import watched
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
 
 
@@ -36,6 +39,7 @@ class Asked:
     run: Mapping[str, Any]
     where: str | None
     define: Mapping[str, str] | None
+    started: float
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> "Asked":
@@ -51,7 +55,8 @@ class Asked:
         }
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define)
+        started = time.monotonic()
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started)
 
     @property
     def engine(self) -> Any:
@@ -65,11 +70,15 @@ class Asked:
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
-        from adtc.engine.monitor import Monitor
-
-        monitor = Monitor(**self.limits)
+        monitor = self._monitor()
         options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
         return watched(lambda: question(*about, **options), monitor)
+
+    def _monitor(self) -> "Monitor":
+        """Make what watches over a part of the run; the time limit is for all parts together."""
+        from adtc.engine.monitor import Monitor
+
+        return Monitor(**self.limits, started=self.started)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -79,6 +88,18 @@ class Asked:
 
     def data(self) -> "Data":
         """Read the table: a bundled one by its name, else a file."""
+        from adtc.errors import TooLargeError
+
+        try:
+            return watched(self._read, self._monitor())
+        except TooLargeError:
+            raise TooLargeError(
+                f"'{self.table}' could not be read within the time limit of "
+                f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
+                f"columns or rows."
+            ) from None
+
+    def _read(self) -> "Data":
         from adtc.data import datasets, load_dataset, read
         from adtc.errors import DataError, unknown
 
@@ -86,7 +107,7 @@ class Asked:
         if self.table in bundled:
             self._check_bundled()
             return load_dataset(self.table, **self.reading)
-        if not Path(self.table).exists() and not Path(self.table).suffix:
+        if not os.path.exists(self.table) and not Path(self.table).suffix:
             sentence = unknown("table", self.table, bundled)
             raise DataError(f"{sentence} There is no file of this name either.")
         if "target" not in self.reading:

@@ -6,6 +6,7 @@ Which text is a number, and what the columns are for, is decided elsewhere.
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
@@ -151,11 +152,21 @@ def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(names):
         raise DataError(
             f"'{path}' has more than one column named '{twice[0]}'; rename all but one of them."
         )
+
+
+def repeated(names: list[str]) -> list[str]:
+    """Give the names that occur more than once, sorted.
+
+    Examples
+    --------
+    >>> repeated(["b", "a", "c", "b", "a", "b"])
+    ['a', 'b']
+    """
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def _single_blanks(content: bytes) -> bytes:
