@@ -62,6 +62,7 @@ def profile(
         "ask": "profile",
         "metrics": list(metrics),
         "where": None if where is None else str(where),
+        "define": {n: text for n, text in (define or {}).items() if isinstance(text, str)} or None,
     }
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
