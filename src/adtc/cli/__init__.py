@@ -13,6 +13,7 @@ from adtc.cli import (
     paper,
     profiling,
     reporting,
+    verifying,
 )
 from adtc.cli.group import main
 
@@ -26,4 +27,5 @@ __all__ = [
     "paper",
     "profiling",
     "reporting",
+    "verifying",
 ]

@@ -176,9 +176,11 @@ def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.
     printing = [option for option in PRINTING if not taken.intersection(option.opts)]
 
     def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None = None, **values: Any) -> None:
+        def run(as_json: bool, output: Path | None = None, **values: Any) -> int:
             check_output(output, values.get("table") or values.get("source"))
-            deliver(function(**values), as_json, output)
+            answer = function(**values)
+            deliver(answer, as_json, output)
+            return answer.exit_code
 
         made = SectionedCommand(
             function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]

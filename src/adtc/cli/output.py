@@ -27,6 +27,7 @@ class Answer:
 
     json: dict[str, Any]
     text: Sequence[Line]
+    exit_code: int = 0
 
 
 def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:

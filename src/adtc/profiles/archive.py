@@ -76,20 +76,18 @@ class Archive:
     name
         How messages call it.
 
-    Attributes
-    ----------
     checked
-        What was looked at, one sentence each.
+        What was looked at is added to this, one line each.
     """
 
-    def __init__(self, file: IO[bytes], name: str) -> None:
+    def __init__(self, file: IO[bytes], name: str, checked: list[str] | None = None) -> None:
         head = file.read(_MAGIC_AT + len(_MAGIC))
         if not head.startswith(b"PK") or head[_MAGIC_AT:] != _MAGIC:
             raise OtherFormatError(
                 f"'{name}' is not a saved profile; give a file that `profile.save` or "
                 f"`adtc profile -o` wrote."
             )
-        self.checked: list[str] = []
+        self.checked = [] if checked is None else checked
         length = file.seek(0, 2)
         _check_directory(file, length)
         self._zip = zipfile.ZipFile(file)
@@ -167,7 +165,7 @@ class Archive:
                 f"whether a file was changed; adtc {__version__} reads format {FORMAT}: make the "
                 f"profile anew."
             )
-        self.checked.append(f"the format is {version}, written by adtc {maker}")
+        self.checked.append(f"the file is in format {version}, written by adtc {maker}")
 
     def _check_digest(self, file: IO[bytes], length: int) -> None:
         file.seek(0)
