@@ -12,6 +12,8 @@ from typing import Any
 
 import click
 
+PIPE_CLOSED = 141  # as if SIGPIPE had ended the program
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -39,8 +41,16 @@ def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:
         from adtc.atomic import write_whole
 
         write_whole(output, "".join(f"{line.text}\n" for line in lines))
-    say(lines)
-    sys.stdout.flush()  # a closed pipe must be noticed here, where it is silent
+    try:
+        say(lines)
+        sys.stdout.flush()  # what cannot be written must be noticed here, not at the end
+    except BrokenPipeError:
+        raise click.exceptions.Exit(PIPE_CLOSED) from None  # whoever reads has seen enough
+    except OSError as error:
+        from adtc.atomic import reason_of
+        from adtc.errors import QueryError
+
+        raise QueryError(f"the answer cannot be printed: {reason_of(error)}.") from None
 
 
 def say(lines: Sequence[Line]) -> None:

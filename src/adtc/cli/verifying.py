@@ -1,6 +1,6 @@
 """The command that checks what was saved."""
 
-from pathlib import Path
+import os
 from typing import Any
 
 import click
@@ -33,7 +33,7 @@ def verify(source: str, recount: bool, **limits: Any) -> Answer:
     from adtc.engine.monitor import Monitor
     from adtc.errors import DataError
 
-    if Path(source).is_file() and not is_saved(source):
+    if os.path.isfile(source) and not is_saved(source):
         raise DataError(
             f"'{source}' is nothing that can be verified; give a file that `adtc profile -o` wrote."
         )

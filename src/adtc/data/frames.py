@@ -46,9 +46,16 @@ def column(table: Any, name: str, na: Sequence[str]) -> Column:
 
 def check_known(table: Any, names: Iterable[str]) -> None:
     """Refuse names that are not columns of the table."""
-    for name in names:  # a table may have very many columns, so none of them is looked at twice
-        if table.schema.get_field_index(name) < 0:
+    for name in names:  # a table may have very many columns, so they are not listed each time
+        if not _has_column(table, name):
             raise UnknownColumnError(unknown("column", name, table.column_names))
+
+
+def _has_column(table: Any, name: str) -> bool:
+    try:
+        return bool(table.schema.get_field_index(name) >= 0)
+    except UnicodeEncodeError:  # half a character, which no column's name has
+        return False
 
 
 def check_roles(table: Any, roles: Sequence[tuple[str, str | None]]) -> set[str]:

@@ -1,5 +1,6 @@
 """Read a file into ``Data``."""
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -62,5 +63,6 @@ def read(
     ('age <= 25', 'age <= 35', 'job = cook', 'job is missing')
     """
     table = read_table(path, sep=sep, header=header)
-    stem = Path(path).name.split(".")[0]
+    # a file's name need not be text, but what it is called in results is
+    stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0]
     return Data.from_frame(table, name=stem, parse_text=not is_parquet(path), **options)

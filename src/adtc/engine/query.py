@@ -106,7 +106,7 @@ class Space:
             return 0
         try:
             share = Fraction(str(self.relminsup))
-        except ValueError:
+        except (ValueError, ZeroDivisionError):
             share = Fraction(-1)
         if not 0 <= share <= 1:
             raise QueryError(
