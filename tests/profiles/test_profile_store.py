@@ -102,7 +102,7 @@ def test_a_filtered_and_projected_profile_comes_back(tmp_path):
 
 def test_counts_beyond_a_word_and_axes_beyond_one_come_back(tmp_path):
     profile = made()
-    trees = np.full((profile.num_cells, 3), 2**64 - 1, np.uint64)
+    trees = np.full((len(profile.trees), 3), 2**64 - 1, np.uint64)
     wide = {name: column.astype(object) * 10**30 for name, column in profile.axes.items()}
     profile = replace(profile, axes=wide, trees=trees)
     back = load_profile(profile.save(tmp_path / "run.adtc"))

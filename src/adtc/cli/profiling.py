@@ -55,6 +55,7 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    made.record.num_cells = made.num_cells
     ranges = [made.moments(name) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)
