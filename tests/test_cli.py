@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -241,6 +242,20 @@ def test_the_engine_is_a_choice_and_the_answer_is_the_same(engine: str, told: st
 
 
 @pytest.mark.usefixtures("folder")
+def test_reading_obeys_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def endless(*args: object, **options: object) -> None:
+        released.wait(60)
+
+    monkeypatch.setattr("adtc.data.read", endless)
+    result = run("count", "small.csv", *SPACE, "--time-limit", "0.2")
+    released.set()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'small.csv' could not be read within the time limit of 0.2 s: raise" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
 def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     honest = adtc.optimize
@@ -388,7 +403,7 @@ def test_a_failed_write_leaves_the_old_file(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "replace", full)
     result = run("count", "small.csv", *SPACE, "--json", "-o", "out.json")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "cannot write 'out.json': No space left on device" in result.stderr
+    assert "cannot write 'out.json': no space left on device" in result.stderr
     assert (folder / "out.json").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["out.json", "small.csv"]
 
@@ -744,15 +759,16 @@ def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
 @pytest.mark.parametrize("engine", ["spec", "fast"])
 def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
     args = ["adult", "--maxdep", "5", "--relminsup", "0.02", "--engine", engine]
-    done = program("count", *args, "--time-limit", "0.2", "-o", "out.json", cwd=folder)
+    done = program("count", *args, "--time-limit", "3", "-o", "out.json", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(r"adtc: the run did not finish .* limit of 0\.2 s: .*\n", done.stderr)
+    late = "the run did not finish|'adult' could not be read"  # on a machine that is very slow
+    assert re.fullmatch(rf"adtc: ({late}) within the time limit of 3 s: .*\n", done.stderr)
     assert [path.name for path in folder.iterdir()] == ["small.csv"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
 @pytest.mark.parametrize(
-    ("limit", "code"), [([], 130), (["--time-limit", "0.1"], 2)], ids=["Ctrl-C", "time limit"]
+    ("limit", "code"), [([], 130), (["--time-limit", "3"], 2)], ids=["Ctrl-C", "time limit"]
 )
 def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], code: int) -> None:
     source = """if True:

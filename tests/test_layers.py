@@ -24,6 +24,7 @@ SOURCE = ROOT / "src"
 ORDER = (
     {"_version"},
     {"errors"},
+    {"atomic"},
     {"data", "algebra"},
     {"engine"},
     {"models"},

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from adtc.models import TreeModel
     from adtc.profiles import Profile, profile
     from adtc.profiles.store import load_profile
+    from adtc.profiles.verification import verify
     from adtc.show import plot
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "read",
     "score",
     "semirings",
+    "verify",
 ]
 
 # Loaded on first use, so that the command line answers `--help` without NumPy.
@@ -60,6 +62,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.store": ("load_profile",),
+    "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),
 }
 

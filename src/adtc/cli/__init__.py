@@ -14,6 +14,7 @@ from adtc.cli import (
     paper,
     profiling,
     reporting,
+    verifying,
 )
 from adtc.cli.group import main
 
@@ -28,4 +29,5 @@ __all__ = [
     "paper",
     "profiling",
     "reporting",
+    "verifying",
 ]

@@ -3,6 +3,8 @@
 `command` and `table_command` turn a function that returns an `Answer` into a command.
 """
 
+import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -30,6 +32,7 @@ from adtc.cli.running import watched
 if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.data.sheet import Sheet
+    from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
 
 
@@ -48,6 +51,7 @@ class Asked:
     run: Mapping[str, Any]
     where: str | None
     define: Mapping[str, str] | None
+    started: float
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> "Asked":
@@ -63,7 +67,8 @@ class Asked:
         }
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define)
+        started = time.monotonic()
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started)
 
     @property
     def engine(self) -> Any:
@@ -77,11 +82,15 @@ class Asked:
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
-        from adtc.engine.monitor import Monitor
-
-        monitor = Monitor(**self.limits)
+        monitor = self._monitor()
         options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
         return watched(lambda: question(*about, **options), monitor)
+
+    def _monitor(self) -> "Monitor":
+        """Make what watches over a part of the run; the time limit is for all parts together."""
+        from adtc.engine.monitor import Monitor
+
+        return Monitor(**self.limits, started=self.started)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -92,8 +101,16 @@ class Asked:
     def data(self) -> "Data":
         """Read the table, and warn about what is odd in it."""
         from adtc.data import Data
+        from adtc.errors import TooLargeError
 
-        sheet = self.sheet()
+        try:
+            sheet = watched(self.sheet, self._monitor())
+        except TooLargeError:
+            raise TooLargeError(
+                f"'{self.table}' could not be read within the time limit of "
+                f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
+                f"columns or rows."
+            ) from None
         data = Data.from_sheet(sheet)
         warn(sheet, later=self._is_bundled())
         return data
@@ -108,7 +125,7 @@ class Asked:
         if self._is_bundled():
             self._check_bundled()
             return dataset_sheet(self.table, **self.reading)
-        if not Path(self.table).exists() and not Path(self.table).suffix:
+        if not os.path.exists(self.table) and not Path(self.table).suffix:
             sentence = unknown("table", self.table, [info.name for info in datasets()])
             raise DataError(f"{sentence} There is no file of this name either.")
         if need_target and "target" not in self.reading:
@@ -205,11 +222,12 @@ def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.
     printing = [option for option in PRINTING if not taken.intersection(option.opts)]
 
     def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None = None, **values: Any) -> None:
+        def run(as_json: bool, output: Path | None = None, **values: Any) -> int:
             check_output(output, values.get("table") or values.get("source"))
             answer = function(**values)
             say_warning()
             deliver(answer, as_json, output)
+            return answer.exit_code
 
         made = SectionedCommand(
             function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]

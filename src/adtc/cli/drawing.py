@@ -9,7 +9,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names, whole
-from adtc.cli.output import Answer, Line, write
+from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
 from adtc.cli.profiling import default_metrics
 from adtc.cli.sources import Opened, is_saved, opened, source_command
@@ -117,13 +117,15 @@ def _model(drawn: "DrawnTree") -> "TreeModel":
 def _write_pictures(
     folder: Path, drawn: "Sequence[DrawnTree]", models: "Sequence[TreeModel]"
 ) -> list[str]:
+    from adtc.atomic import write_whole
+
     pictures = {
         folder / f"tree-{one.rank}.svg": model.to_svg()
         for one, model in zip(drawn, models, strict=True)
     }
     folder.mkdir(exist_ok=True)
     for path, picture in pictures.items():
-        write(path, picture)
+        write_whole(path, picture)
     return [str(path) for path in pictures]
 
 

@@ -3,10 +3,12 @@
 Everything a user can mend is one sentence on stderr and exit code 2; a traceback is a defect.
 """
 
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -15,6 +17,10 @@ from adtc._version import __version__
 from adtc.cli.running import end_process
 
 MISTAKE, INTERRUPTED = 2, 130
+_NO_OUTPUT = (
+    "standard output is closed, so there is no place for the answer: leave it open, or send it to "
+    "/dev/null."
+)
 
 COMPLETION = """\
 \b
@@ -44,6 +50,8 @@ class Group(click.Group):
         if not standalone_mode:
             return run()
         sys.set_int_max_str_digits(0)  # a count is printed in full, however large
+        if sys.stdout is None:  # the next file that is opened would take its place
+            end_process(_complain(_NO_OUTPUT, MISTAKE))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a name must not fail on an ASCII terminal
                 stream.reconfigure(errors="replace")
@@ -77,6 +85,13 @@ def _exit_code(run: Callable[[], Any]) -> int:
             "or fewer features.",
             MISTAKE,
         )
+    except OSError as error:
+        from adtc.atomic import reason_of
+
+        name = f"'{os.fsdecode(error.filename)}': " if error.filename else ""
+        return _complain(f"{name}{reason_of(error)}.", MISTAKE)
+    except UnicodeEncodeError as error:  # bytes of an argument that are no text
+        return _complain(f"'{error.object}' is not UTF-8 text, as it should be here.", MISTAKE)
     except ValueError as error:
         from adtc.errors import ADTCError
 
@@ -95,7 +110,8 @@ def _ignore_further_interrupts() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    click.echo(f"adtc: {sentence}", err=True)
+    with suppress(OSError):  # where nobody can be told, the exit code says it
+        click.echo(f"adtc: {sentence}", err=True)
     return code
 
 

@@ -12,7 +12,7 @@ from adtc.cli import completion, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.nothing import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
-from adtc.cli.output import Answer, Line, check_output, write
+from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    made.record.num_cells = made.num_cells
     ranges = [made.moments(name) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)
@@ -195,7 +196,9 @@ def crosstab(
     if plot is not None:
         table.plot().save(plot)
     if html is not None:
-        write(html, _page(table))
+        from adtc.atomic import write_whole
+
+        write_whole(html, _page(table))
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     nearest, told = ({}, []) if table.total else source.nearest_told(asked)

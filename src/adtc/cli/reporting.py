@@ -1,5 +1,6 @@
 """The command that writes a saved profile as one page."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def report(
     from adtc.show.report import write_report
 
     check_output(path, source)
-    if not is_saved(source) and (Path(source).exists() or not Path(source).suffix):
+    if not is_saved(source) and (os.path.exists(source) or not Path(source).suffix):
         raise DataError(
             f"'{source}' is not a saved profile: make one with `adtc profile {source} -o run.adtc` "
             f"and give that."

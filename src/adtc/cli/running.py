@@ -8,8 +8,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
     from adtc.engine.monitor import Monitor, Progress
@@ -60,11 +60,22 @@ def _leave(thread: threading.Thread) -> None:
 
 def end_process(code: int) -> None:
     """Exit at once if a cancelled run is still inside a kernel: it would be waited for."""
+    for stream in (sys.stdout, sys.stderr):
+        _flush(stream)
     if any(thread.is_alive() for thread in _left):
-        sys.stdout.flush()
-        sys.stderr.flush()
         _exit_now(code)
     sys.exit(code)
+
+
+def _flush(stream: "TextIO | None") -> None:
+    """Write what is left; where that fails, let it go, or Python would complain at its end."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager
@@ -102,5 +113,5 @@ def _bar() -> Iterator["Progress"]:
 @contextmanager
 def progress_shown() -> Iterator["Progress | None"]:
     """Show progress on stderr if that is a terminal; else nothing, and give None."""
-    with _bar() if sys.stderr.isatty() else nullcontext() as report:
+    with _bar() if sys.stderr is not None and sys.stderr.isatty() else nullcontext() as report:
         yield report

@@ -1,5 +1,6 @@
 """A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -93,7 +94,7 @@ def opened(
 def is_saved(source: str) -> bool:
     """Tell a saved profile from a table, by its first bytes or else by its name."""
     path = Path(source)
-    if path.is_file():
+    if os.path.isfile(source):  # a name that no file can have is none, too
         try:
             with path.open("rb") as file:
                 return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED

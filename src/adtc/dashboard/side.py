@@ -82,13 +82,13 @@ class Side:
 
     def __init__(self, profile: Profile, title: str) -> None:
         self.title = title
-        marks = {**profile.axes, _MARK: np.arange(profile.num_cells)}
+        marks = {**profile.axes, _MARK: np.arange(len(profile.trees))}
         self.profile = _with_axes(profile, marks)
-        most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, profile.num_cells)))
+        most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, len(profile.trees))))
         self._filtered: Kept[Profile] = Kept(most)
         self._tables: Kept[Crosstab] = Kept(most)
         self._warming = threading.Lock()
-        self._is_warm = profile.source is None or not profile.num_cells
+        self._is_warm = profile.source is None or not len(profile.trees)
 
     @property
     def plain(self) -> Profile:

@@ -1,5 +1,6 @@
 """Read a file into ``Data``."""
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -80,5 +81,6 @@ def read_sheet(
 ) -> Sheet:
     """Read and encode a file, but make no features yet; the parameters are those of ``read``."""
     table = read_table(path, sep=sep, header=header)
-    stem = Path(path).name.split(".")[0]
+    # a file's name need not be text, but what it is called in results is
+    stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0]
     return frame_sheet(table, name=stem, parse_text=not is_parquet(path), **options)

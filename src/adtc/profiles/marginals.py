@@ -177,7 +177,7 @@ def _rounded(profile: Profile, metric: str, step: Edge) -> Ratios:
     width = read_number(step)
     if width <= 0:
         raise QueryError(f"the step of '{metric}' is {step}, expected a number above 0.")
-    lookup = from_columns(profile.axes, profile.num_cells)
+    lookup = from_columns(profile.axes, len(profile.trees))
     steps = evaluate(Arithmetic("/", profile.term(metric), Number(width)), lookup)
     defined = steps.bottom != 0
     floors = steps.top // np.where(defined, steps.bottom, 1)

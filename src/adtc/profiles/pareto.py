@@ -140,8 +140,8 @@ def pareto(
         twice = next(name for name in names if names.count(name) > 1)
         raise QueryError(f"'{twice}' is named twice among the criteria of a front.")
     found = [profile.values(name) for name in names]
-    defined = np.ones(profile.num_cells, bool)
-    ranks = np.empty((profile.num_cells, len(names)), np.int64)
+    defined = np.ones(len(profile.trees), bool)
+    ranks = np.empty((len(profile.trees), len(names)), np.int64)
     for at, values in enumerate(found):
         undefined = len(values.distinct) - 1 if None in values.distinct[-1:] else -1
         defined &= values.codes != undefined
@@ -149,7 +149,7 @@ def pareto(
     points, inverse = np.unique(ranks[defined], axis=0, return_inverse=True)
     kept = undominated(points)
     number = np.where(kept, np.cumsum(kept) - 1, -1)
-    codes = np.full(profile.num_cells, -1, np.int64)
+    codes = np.full(len(profile.trees), -1, np.int64)
     codes[defined] = number[inverse.reshape(-1)]
     return Front(
         up,

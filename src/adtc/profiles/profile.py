@@ -136,10 +136,15 @@ class Profile:
         """Count the trees."""
         return total_of(self.trees)
 
-    @property
+    @cached_property
     def num_cells(self) -> int:
-        """Count the cells."""
-        return len(self.trees)
+        """Count the combinations of metric values, which are the rows of the table.
+
+        The profile may hold more cells than that: those that only its axes tell apart.
+        """
+        from adtc.profiles.rows import count_rows
+
+        return count_rows(self)
 
     @property
     def status(self) -> Status:
@@ -176,7 +181,7 @@ class Profile:
     def column(self, text: str) -> Ratios:
         """Compute a metric, or a term over metrics, in every cell, exactly."""
         if text not in self._columns:
-            lookup = from_columns(self.axes, self.num_cells)
+            lookup = from_columns(self.axes, len(self.trees))
             self._columns[text] = evaluate(self.term(text), lookup)
         return self._columns[text]
 
@@ -194,8 +199,8 @@ class Profile:
         if formula is None:
             return self
         parsed = parse(formula) if isinstance(formula, str) else formula
-        lookup = from_columns(self.axes, self.num_cells)
-        return self.take(satisfied(self._over_axes(parsed), lookup, self.num_cells))
+        lookup = from_columns(self.axes, len(self.trees))
+        return self.take(satisfied(self._over_axes(parsed), lookup, len(self.trees)))
 
     def take(self, cells: npt.NDArray[Any]) -> "Profile":
         """Keep some cells, given by truth values or positions."""
@@ -378,7 +383,7 @@ class Profile:
 
     def _extreme(self, call: Call) -> Fraction | None:
         """Find the least or largest value of a term over the axes."""
-        values = evaluate(call.arguments[0], from_columns(self.axes, self.num_cells))
+        values = evaluate(call.arguments[0], from_columns(self.axes, len(self.trees)))
         return extreme(values, 1 if call.function == "least" else -1)
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adtc._version import __version__
+from adtc.atomic import write_whole
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
-from adtc.profiles.writing import exact_text, grouped, write_whole
+from adtc.profiles.writing import exact_text, grouped
 from adtc.show import views, words
 from adtc.show.assets import bundled, hash_of, page_style
 from adtc.show.markup import escaped, formula_html, json_text, list_html, pairs_html, table_html
@@ -62,8 +63,10 @@ def write_report(
 
     Raises
     ------
+    DataError
+        Where the file cannot be written.
     QueryError
-        Where the file cannot be written, or a cross-table names an unknown metric.
+        Where a cross-table names an unknown metric.
 
     Examples
     --------
@@ -77,7 +80,7 @@ def write_report(
     text = report_html(
         profile, crosstabs=crosstabs, trees=trees, seed=seed, title=title, where=where
     )
-    write_whole(path, lambda place: place.write_text(text, encoding="utf-8"))
+    write_whole(path, text)
     return Path(path)
 
 

@@ -122,7 +122,7 @@ def contenders(profile: Profile, x: str, y: str) -> Profile:
 
     Floats decide only where a difference is far above their rounding.
     """
-    if profile.num_cells <= _FEW:
+    if len(profile.trees) <= _FEW:
         return profile
     near = []
     for name in (x, y):
