@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import completion, text
+from adtc.cli import completion, fronts, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.nothing import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output, write
-from adtc.cli.sources import opened, source_command
+from adtc.cli.sources import is_saved, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -286,13 +286,23 @@ def check_picture(path: Path | None, read: str) -> None:
 @source_command(
     MAXIMIZE,
     MINIMIZE,
+    Option("--counts", is_flag=True,
+           help="Count the trees on each point of a table's front; a saved profile has them."),
     picture("Draw it, by its first two criteria, into a .png, .svg or .pdf file."),
     example="adtc pareto german-credit --relminsup 0.2 --maximize acc --minimize dp",
-)
+)  # fmt: skip
 def pareto(
-    asked: Asked, maximize: tuple[str, ...], minimize: tuple[str, ...], plot: Path | None
+    asked: Asked,
+    maximize: tuple[str, ...],
+    minimize: tuple[str, ...],
+    counts: bool,
+    plot: Path | None,
 ) -> Answer:
-    """Find the trees that no other tree beats in every criterion."""
+    """Find the trees that no other tree beats in every criterion.
+
+    The front of a TABLE is found by search, without a profile: each point with a tree, and within
+    a limit the points found so far.
+    """
     from adtc.errors import QueryError
 
     criteria = [*maximize, *minimize]
@@ -301,30 +311,11 @@ def pareto(
     if plot is not None and len(criteria) == 1:
         raise QueryError("a picture of a front needs two criteria: give one more.")
     check_picture(plot, asked.table)
-    source = opened(asked, lambda data: list(dict.fromkeys(criteria)), circuit=False)
-    chosen = source.chosen
-    front = chosen.pareto(maximize=maximize, minimize=minimize)
+    goals = {"maximize": maximize, "minimize": minimize}
+    if is_saved(asked.table):
+        found = fronts.of_profile(asked, goals)
+    else:
+        found = fronts.of_table(asked, goals, counts)
     if plot is not None:
-        front.plot(x=front.names[0], y=front.names[1]).save(plot)
-    files = [] if plot is None else [str(plot)]
-    nearest, told = ({}, []) if chosen.count else source.nearest_told(asked)
-    points = f" on {len(front):,} {'point' if len(front) == 1 else 'points'} of the front"
-    among = "" if not chosen.count else f"{points}, among {text.trees(chosen.count)}"
-    return Answer(
-        {
-            **front.to_json(),
-            "among": chosen.count,
-            **nearest,
-            "files": files,
-            **source.json(),
-        },
-        [
-            Line(f"{text.trees(front.count)}{among} ({chosen.status})", "bold")
-            if chosen.count
-            else text.answer(0, chosen.status),
-            *told,
-            *(map(Line, ["", *front.to_text().splitlines()]) if chosen.count else []),
-            *text.files(files),
-            *source.footer(),
-        ],
-    )
+        found.front.plot(x=criteria[0], y=criteria[1]).save(plot)
+    return found.answer([] if plot is None else [str(plot)])
