@@ -104,8 +104,9 @@ def test_points_are_proved_by_few_searches():
     data, space = small(), adtc.Space(max_depth=2)
     front = adtc.pareto(data, space, maximize="acc", minimize="dp")
     assert front.points[-1][1] == 0
-    # per point the best, all ties and perhaps a tree; the limit 0 needs no proof
-    assert front.record.details["searches"] <= 3 * len(front)
+    # per point the best, near and far, all ties and a tree; the limit 0 needs no proof
+    most = (len(fronts._FLOORS) + 3) * len(front)
+    assert len(front) < front.record.details["searches"] <= most
 
 
 def test_the_search_of_one_criterion_is_its_optimum():

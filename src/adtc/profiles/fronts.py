@@ -42,6 +42,7 @@ from adtc.profiles.pareto import PARTIAL, Front, criteria_of
 Exact = Fraction | int
 Zone = tuple[Exact | None, ...]  # per criterion a cost to stay below; None: no bound
 _TABLED = 10**9  # bytes for listing all ties at once; beyond, they are searched
+_FLOORS = tuple(Fraction(1, 2**k) for k in (7, 5, 3, 2, 1))  # of the lead's range, tried in turn
 _STEPS = 1000  # of the progress of a whole front
 _MIRRORED = {"<": ">", "<=": ">=", "=": "="}
 
@@ -114,6 +115,8 @@ class _Criterion:
         Whether every tree has a value.
     linear
         Whether it is a sum over leaves, or a ratio of two.
+    width
+        How far the costs of trees may lie apart; only the order of the search depends on it.
     """
 
     name: str
@@ -122,6 +125,7 @@ class _Criterion:
     limit: Fraction | None
     total: bool
     linear: bool
+    width: Fraction
 
     def is_(self, op: str, cost: Exact) -> Formula:
         """Compare the criterion with a cost."""
@@ -192,10 +196,12 @@ class Search:
         found = []
         for at, (name, term) in enumerate(question.metrics):
             sign = -1 if at < len(self.maximize) else 1
-            limit = lower_limit(Negate(term) if sign < 0 else term, question)
+            cost, gain = (Negate(term), term) if sign < 0 else (term, Negate(term))
+            limit, worst = lower_limit(cost, question), lower_limit(gain, question)
+            width = Fraction(1) if limit is None or worst is None else -worst - limit
             linear = affine(term) is not None or ratio(term) is not None
             found.append(
-                _Criterion(name, sign, parse_term(name), limit, always_defined(term), linear)
+                _Criterion(name, sign, parse_term(name), limit, always_defined(term), linear, width)
             )
         return tuple(found)
 
@@ -238,7 +244,7 @@ class Search:
             zone = zones.pop(0)
             if self._beyond_limits(zone) or any(_within(zone, other) for other in empty):
                 continue
-            point = self._best_in(zone)
+            point = self._best_in(zone, self._at_least(zone, empty))
             if point is None:
                 empty.append(zone)
                 continue
@@ -255,12 +261,28 @@ class Search:
             for bound, one in pairs
         )
 
-    def _best_in(self, zone: Zone) -> _Point | None:
-        """Find a point of the front in a zone: the best lead, then the best of the others."""
+    def _at_least(self, zone: Zone, empty: Sequence[Zone]) -> Exact | None:
+        """Return the largest leading cost below which a zone is known to be empty."""
+        open_zone = _bounded(zone, self._lead, None)
+        costs = (
+            other[self._lead]
+            for other in empty
+            if _within(open_zone, _bounded(other, self._lead, None))
+        )
+        return max((cost for cost in costs if cost is not None), default=None)
+
+    def _best_in(self, zone: Zone, least: Exact | None) -> _Point | None:
+        """Find a point of the front in a zone: the best lead, then the best of the others.
+
+        Parameters
+        ----------
+        least
+            What the leading cost is at least, if that is known.
+        """
         bounds: list[Formula] = []
         for one, bound in zip(self._criteria, zone, strict=True):
             bounds += one.defined() if bound is None else [one.is_("<", bound)]
-        best = self._optimize(self._lead, bounds)
+        best = self._best_lead(bounds, least)
         if best is None:
             return None
         costs = self._costs(best)
@@ -275,6 +297,21 @@ class Search:
         except TooLargeError:
             self.monitor.check()  # out of time is out of time
             return self._one_by_one(best, costs)
+
+    def _best_lead(self, bounds: Sequence[Formula], least: Exact | None) -> Tree | None:
+        """Find the best leading cost, first among the trees that come near what is possible.
+
+        A gap alone prunes nothing: a floor under the leading criterion makes the search short, and
+        the next point seldom lies far from one found before.
+        """
+        one = self._criteria[self._lead]
+        if least is not None and one.linear:
+            for share in _FLOORS:
+                near = one.is_("<=", least + share * one.width)
+                best = self._optimize(self._lead, [*bounds, near])
+                if best is not None:
+                    return best
+        return self._optimize(self._lead, bounds)
 
     def _among_all(self, tree: Tree, costs: tuple[Exact, ...], ties: list[Formula]) -> _Point:
         """List the values of all trees at least as good as this one, and take the best."""
@@ -403,7 +440,7 @@ def _within(zone: Zone, other: Zone) -> bool:
     return all(b is None or (a is not None and a <= b) for a, b in zip(zone, other, strict=True))
 
 
-def _bounded(zone: Zone, at: int, cost: Exact) -> Zone:
+def _bounded(zone: Zone, at: int, cost: Exact | None) -> Zone:
     return (*zone[:at], cost, *zone[at + 1 :])
 
 
