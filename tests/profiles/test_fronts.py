@@ -1,5 +1,6 @@
 """Fronts found by search, held against those of profiles, which look at every tree."""
 
+import itertools
 import time
 from fractions import Fraction
 
@@ -74,6 +75,23 @@ def test_no_tree_falls_below_a_limit(problem, drawn):
     limit = lower_limit(question.metrics[0][1], question)
     for (value,) in adtc.model_tensor(data, trees, [name]):
         assert value is None or limit is None or value >= limit
+
+
+COSTS = st.tuples(*[st.integers(0, 3)] * 3)
+
+
+@given(st.lists(COSTS, min_size=1, max_size=6))
+def test_zones_keep_everything_that_no_point_reaches(points):
+    zones = [(None,) * 3]
+    for point in points:
+        zones = fronts._split(zones, point)
+    for costs in itertools.product(range(4), repeat=3):
+        reached = any(all(a <= b for a, b in zip(p, costs, strict=True)) for p in points)
+        held = any(
+            all(b is None or cost < b for cost, b in zip(costs, zone, strict=True))
+            for zone in zones
+        )
+        assert held != reached
 
 
 def test_gaps_have_the_limit_zero_whatever_the_number_of_groups():

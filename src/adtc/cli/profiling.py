@@ -38,6 +38,9 @@ def picture(told: str) -> Option:
     Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
            help="Metrics to tell trees apart by (default: size, acc, f1 where there is a positive "
                 "label, dp where there is a sensitive column)."),
+    Option("--exact-means", is_flag=True,
+           help="Compute the means as exact fractions, too, which may take long; printed ones are "
+                "rounded from floats, off by less than 1e-12 of the mean size."),
     Option("-o", "--output", "path", section=OUTPUT, metavar="FILE", type=FILE,
            help="Save the profile to a file, by custom NAME.adtc."),
     Option("--circuit/--no-circuit", section=OUTPUT, default=None,
@@ -46,7 +49,11 @@ def picture(told: str) -> Option:
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
 )  # fmt: skip
 def profile(
-    asked: Asked, metrics: tuple[str, ...], path: Path | None, circuit: bool | None
+    asked: Asked,
+    metrics: tuple[str, ...],
+    exact_means: bool,
+    path: Path | None,
+    circuit: bool | None,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
@@ -55,7 +62,7 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    ranges = [made.moments(name) for name in made.names]
+    ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)
     if path is not None:
@@ -93,14 +100,20 @@ def default_metrics(data: "Data") -> list[str]:
 
 
 def _range_json(found: "Moments") -> dict[str, Any]:
+    from fractions import Fraction
+
     from adtc.profiles.writing import exact_text
 
     exact = {"least": exact_text(found.least), "largest": exact_text(found.largest)}
+    if isinstance(found.mean, Fraction):
+        exact["mean"] = exact_text(found.mean)
     return {k: v for k, v in found.to_json().items() if k != "metric"} | {"exact": exact}
 
 
 def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
     """Write one line per metric: its least, mean and largest value."""
+    from fractions import Fraction
+
     from adtc.profiles.writing import aligned, approximate
 
     some = any(found.undefined for found in ranges)
@@ -108,7 +121,9 @@ def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
     rows = [
         [
             found.metric,
-            *(approximate(value) for value in (found.least, found.mean, found.largest)),
+            approximate(found.least),
+            approximate(None if found.mean is None else Fraction(found.mean)),
+            approximate(found.largest),
             *([text.trees(found.undefined)] if some else []),
         ]
         for found in ranges
