@@ -308,3 +308,16 @@ def test_importing_the_room_does_not_import_scikit_learn():
 def test_its_trees_are_worth_what_it_says():
     fitted = small(optimize="max bacc").fit(X, Y)
     assert score(fitted.tree_, fitted.model_.data, ["bacc"]) == {"bacc": fitted.value_}
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_an_array_of_objects_is_told_which_columns_were_expected():
+    frame = pd.DataFrame(PEOPLE)
+    fitted = small().fit(frame, ANSWERS)
+    for ask in (fitted.predict, fitted.predict_proba, fitted.apply):
+        with pytest.raises(DataError, match="give a frame with its columns age, job, sex, owner"):
+            ask(frame.to_numpy())
+    numbers = frame[["age", "owner"]].astype(int)
+    fitted = small().fit(numbers, ANSWERS)
+    asked = fitted.predict(numbers.to_numpy().astype(object))
+    assert asked.tolist() == fitted.predict(numbers).tolist()

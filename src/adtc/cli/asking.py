@@ -3,6 +3,7 @@
 `command` and `table_command` turn a function that returns an `Answer` into a command.
 """
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+STDIN = "-"
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
 
 
@@ -82,6 +84,8 @@ class Asked:
         from adtc.data import datasets, load_dataset, read
         from adtc.errors import DataError, unknown
 
+        if self.table == STDIN:
+            return self._standard_input()
         bundled = [info.name for info in datasets()]
         if self.table in bundled:
             self._check_bundled()
@@ -92,6 +96,29 @@ class Asked:
         if "target" not in self.reading:
             raise DataError(self._which_target())
         return read(self.table, **self.reading)
+
+    def _standard_input(self) -> "Data":
+        """Read CSV from standard input."""
+        from dataclasses import replace
+        from tempfile import TemporaryDirectory
+
+        from adtc.data import read
+        from adtc.errors import DataError
+
+        if _is_terminal():
+            raise DataError(
+                "'-' reads a table from standard input, which is a terminal: pipe CSV into it, as "
+                "in `zcat table.csv.gz | adtc count - --target y`."
+            )
+        if "target" not in self.reading:
+            raise DataError("which column of standard input is the target? Name it with --target.")
+        with TemporaryDirectory(prefix="adtc-") as folder:
+            path = Path(folder, "stdin.csv")
+            path.write_bytes(sys.stdin.buffer.read())
+            try:
+                return replace(read(path, **self.reading), name="stdin")
+            except DataError as error:  # the file is ours, not the user's
+                raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 
     def _check_bundled(self) -> None:
         from adtc.errors import QueryError
@@ -113,6 +140,10 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 class SectionedCommand(click.Command):
@@ -143,7 +174,7 @@ class SectionedCommand(click.Command):
 Answering = Callable[..., Answer]
 TABLES = """\
 TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a file whose
-name is also that of a bundled table is written ./NAME."""
+name is also that of a bundled table is written ./NAME, and - stands for CSV on standard input."""
 
 
 def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
