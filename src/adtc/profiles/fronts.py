@@ -326,15 +326,13 @@ class Search:
 
     def _one_by_one(self, tree: Tree, costs: tuple[Exact, ...]) -> _Point:
         """Search the best of each criterion among the trees that tie in those before."""
-        ties = [self._criteria[self._lead].is_("=", costs[self._lead])]
         for at, one in enumerate(self._criteria):
             if at == self._lead or costs[at] == one.limit:
                 continue
             as_good = [c.is_("<=", cost) for c, cost in zip(self._criteria, costs, strict=True)]
-            found = self._optimize(at, [*ties, *as_good])
+            found = self._optimize(at, as_good)
             assert found is not None  # the tree itself is there
             tree, costs = found, self._costs(found)
-            ties.append(one.is_("=", costs[at]))
         return _Point(costs, tree, self._count(costs))
 
     def _optimize(self, at: int, bounds: Sequence[Formula]) -> Tree | None:
