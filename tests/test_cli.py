@@ -110,8 +110,8 @@ def test_exists_for_people() -> None:
     yes = run("exists", "small.csv", *SPACE, "--where", "error = 0").stdout
     assert yes.splitlines()[:3] == [
         "yes, such a tree exists (exact)",
-        "  if a then 1",
-        "  if not a then 0",
+        "  if a then 1   (4 rows, 100 %)",
+        "  if not a then 0   (4 rows, 100 %)",
     ]
     assert "error = 0" in yes
     no = run("exists", "small.csv", *SPACE, "--where", "error < 0").stdout
@@ -125,9 +125,10 @@ def test_optimize_reports_value_tree_and_metrics_scored_anew() -> None:
         "--where", "size = 1",
     )  # fmt: skip
     assert (given["value"], given["value_exact"], given["error"]) == (0.5, "1/2", 4)
-    assert given["metrics"] == {"acc": 0.5, "size": 1, "error": 4}
+    gaps = {"dp": 0, "eopp": 0, "eodd_max": 0}
+    assert given["metrics"] == {"acc": 0.5, "size": 1, "error": 4, **gaps}
     assert given["tree"] in ({"label": 0}, {"label": 1})
-    assert given["rules"] == [f"always {given['tree']['label']}"]
+    assert given["rules"] == [f"always {given['tree']['label']}   (8 rows, 50 %)"]
     assert (given["status"], given["proved"]) == ("exact", True)
 
 
@@ -135,7 +136,10 @@ def test_optimize_reports_value_tree_and_metrics_scored_anew() -> None:
 def test_optimize_minimizes_error_unless_told_otherwise() -> None:
     given = answer("optimize", "small.csv", *SPACE)
     assert (given["value"], given["value_exact"], given["error"]) == (0, "0/1", 0)
-    assert given["rules"] == ["if a then 1", "if not a then 0"]
+    assert given["rules"] == [
+        "if a then 1   (4 rows, 100 %)",
+        "if not a then 0   (4 rows, 100 %)",
+    ]
     assert given["metrics"]["acc"] == 1
 
 
@@ -160,7 +164,8 @@ def test_weights_sensitive_references_and_own_metrics_reach_the_engine() -> None
     assert given["record"]["data"]["fingerprint"] == data.fingerprint
     assert given["record"]["data"]["rows"] == 11
     assert given["value"] == 4
-    assert set(given["metrics"]) == {"loss", "size", "error", "acc", "dp", "agreement[b]"}
+    asked = {"loss", "size", "error", "acc", "dp", "agreement[b]"}
+    assert set(given["metrics"]) == {*asked, "eopp", "eodd_max"}
 
 
 @pytest.mark.usefixtures("folder")

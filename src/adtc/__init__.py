@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
     from adtc.profiles import Profile, profile
+    from adtc.profiles.fronts import pareto
     from adtc.profiles.store import load_profile
     from adtc.profiles.verification import verify
     from adtc.show import plot
@@ -41,6 +42,7 @@ __all__ = [
     "load_profile",
     "model_tensor",
     "optimize",
+    "pareto",
     "plot",
     "profile",
     "read",
@@ -61,6 +63,7 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),

@@ -252,8 +252,35 @@ def test_a_front(folder: Path, whole: adtc.Profile) -> None:
     assert exact == [[Fraction(v) for v in point] for point in expected.points]
     assert (given["count"], given["among"]) == (expected.count, whole.count)
     assert (folder / "front.png").read_bytes().startswith(b"\x89PNG")
-    table = answer("pareto", *SPACE, *goals)
-    assert table["points"] == given["points"]
+    table = answer("pareto", *SPACE, *goals, "--counts", "--plot", "searched.png")
+    found = [{k: point[k] for k in given["points"][0]} for point in table["points"]]
+    assert found == given["points"]
+    assert (table["count"], table["among"]) == (expected.count, whole.count)
+    assert given.keys() == table.keys()
+    assert (table["status"], table["stopped"]) == ("exact", None)
+    assert all(len(p["rules"]) == p["values"]["size"] for p in table["points"])
+    assert (folder / "searched.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_front_is_searched_without_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adtc.profiles.making.profile", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr("adtc.profiles.profile", lambda *args, **options: 1 / 0)
+    given = answer("pareto", *SPACE, "--maximize", "acc", "--minimize", "dp")
+    assert given["points"]
+    assert (given["count"], given["among"]) == (None, None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_limit_leaves_the_points_of_a_front_found_so_far() -> None:
+    goals = ["--maximize", "acc", "--minimize", "dp"]
+    done = run("pareto", *SPACE, *goals, "--time-limit", "0.000001", "--json")
+    assert done.exit_code == 0
+    given = json.loads(done.stdout)
+    assert (given["status"], given["points"]) == ("partial", [])
+    assert "time limit" in given["stopped"]
+    told = run("pareto", *SPACE, *goals, "--memory-limit", "1B").stdout
+    assert "points of the front (partial): " in told
 
 
 # --- trees ------------------------------------------------------------------------------------

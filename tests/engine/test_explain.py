@@ -8,6 +8,7 @@ import pytest
 import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast, prepare
+from adtc.engine.circuit import all_trees
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
@@ -131,7 +132,7 @@ def test_axes_hold_every_value_that_occurs(credit: adtc.Data) -> None:
 @pytest.mark.parametrize("depth", range(6))
 @pytest.mark.parametrize("features", [0, 1, 2, 5, 70])
 def test_the_number_width_holds_all_trees(depth: int, features: int, labels: int) -> None:
-    exact = circuit.all_trees(depth, features, labels).bit_length()
+    exact = all_trees(depth, features, labels).bit_length()
     assert exact <= bits_of_all_trees(depth, features, labels) <= exact + 1
 
 

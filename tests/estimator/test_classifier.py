@@ -327,3 +327,16 @@ def test_no_column_of_an_array_is_refused():
     assert small(max_depth=1).fit(rows, y).model_.data.n_features
     with pytest.raises(DataError, match="it numbers the rows from 0 to 1199"):
         small(max_depth=1).fit(pd.DataFrame(rows, columns=["case", "x"]), y)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_an_array_of_objects_is_told_which_columns_were_expected():
+    frame = pd.DataFrame(PEOPLE)
+    fitted = small().fit(frame, ANSWERS)
+    for ask in (fitted.predict, fitted.predict_proba, fitted.apply):
+        with pytest.raises(DataError, match="give a frame with its columns age, job, sex, owner"):
+            ask(frame.to_numpy())
+    numbers = frame[["age", "owner"]].astype(int)
+    fitted = small().fit(numbers, ANSWERS)
+    asked = fitted.predict(numbers.to_numpy().astype(object))
+    assert asked.tolist() == fitted.predict(numbers).tolist()

@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+STDIN = "-"
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
 _WARNING = "adtc.warning"  # where the context keeps the line
 
@@ -122,6 +124,8 @@ class Asked:
         from adtc.data.read import read_sheet
         from adtc.errors import DataError, unknown
 
+        if self.table == STDIN:
+            return self._standard_input()
         if self._is_bundled():
             self._check_bundled()
             return dataset_sheet(self.table, **self.reading)
@@ -136,6 +140,29 @@ class Asked:
         from adtc.data import datasets
 
         return self.table in [info.name for info in datasets()]
+
+    def _standard_input(self) -> "Sheet":
+        """Read CSV from standard input."""
+        from dataclasses import replace
+        from tempfile import TemporaryDirectory
+
+        from adtc.data.read import read_sheet
+        from adtc.errors import DataError
+
+        if _is_terminal():
+            raise DataError(
+                "'-' reads a table from standard input, which is a terminal: pipe CSV into it, as "
+                "in `zcat table.csv.gz | adtc count - --target y`."
+            )
+        if "target" not in self.reading:
+            raise DataError("which column of standard input is the target? Name it with --target.")
+        with TemporaryDirectory(prefix="adtc-") as folder:
+            path = Path(folder, "stdin.csv")
+            path.write_bytes(sys.stdin.buffer.read())
+            try:
+                return replace(read_sheet(path, **self.reading), name="stdin")
+            except DataError as error:  # the file is ours, not the user's
+                raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 
     def _check_bundled(self) -> None:
         from adtc.errors import QueryError
@@ -182,6 +209,10 @@ def say_warning() -> None:
         click.echo(line, err=True)
 
 
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
 class SectionedCommand(click.Command):
     """A command whose help lists the options in sections and ends with an example."""
 
@@ -210,7 +241,7 @@ class SectionedCommand(click.Command):
 Answering = Callable[..., Answer]
 TABLES = """\
 TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a file whose
-name is also that of a bundled table is written ./NAME."""
+name is also that of a bundled table is written ./NAME, and - stands for CSV on standard input."""
 
 
 def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:

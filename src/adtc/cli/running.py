@@ -9,6 +9,8 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from time import monotonic
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 WORKING = "working"
+_MINUTE = 60.0  # seconds between lines where there is no terminal
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
 _left: list[threading.Thread] = []
@@ -40,6 +43,8 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
             thread.start()
             while thread.is_alive():
                 thread.join(_WATCH)
+                if isinstance(progress, Lines):
+                    progress.tick()
                 if thread.is_alive():
                     monitor.check()
         except BaseException:
@@ -78,16 +83,70 @@ def _flush(stream: "TextIO | None") -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+@dataclass(slots=True)
+class Lines:
+    """Progress for pipes and log files: one line a minute, none for a short run."""
+
+    stage: str = WORKING
+    done: int = 0
+    total: int = 0
+    begun: float = field(default_factory=monotonic)  # the run
+    entered: float = field(default_factory=monotonic)  # the stage
+    told: float = field(default_factory=monotonic)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Note how far a stage is."""
+        if stage != self.stage:
+            self.stage, self.entered = stage, monotonic()
+        self.done, self.total = done, total
+
+    def tick(self) -> None:
+        """Write a line if a minute has passed since the last one."""
+        now = monotonic()
+        if now - self.told >= _MINUTE:
+            self.told = now
+            print(f"adtc: {self.line(now)}", file=sys.stderr, flush=True)
+
+    def line(self, now: float) -> str:
+        """Write the stage, its fraction and an estimate of the time left.
+
+        Examples
+        --------
+        >>> Lines("counting", 30, 120, begun=0.0, entered=60.0).line(120.0)
+        'counting, 25 %, about 3:00 left; 2:00 so far'
+        """
+        stage, so_far = self.stage, _clock(now - self.begun)
+        if not 0 < self.done < self.total:
+            return f"{stage}; {so_far} so far"
+        left = (now - self.entered) * (self.total - self.done) / self.done
+        share = 100 * self.done // self.total
+        return f"{stage}, {share} %, about {_clock(left)} left; {so_far} so far"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
 @contextmanager
 def _bar() -> Iterator["Progress"]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
     from rich.progress import TimeRemainingColumn as Estimate
 
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
+        TaskProgressColumn(),  # the fraction; nothing where there is none
         TimeElapsedColumn(),
         Estimate(),
         TextColumn("{task.fields[label]}"),
@@ -112,6 +171,7 @@ def _bar() -> Iterator["Progress"]:
 
 @contextmanager
 def progress_shown() -> Iterator["Progress | None"]:
-    """Show progress on stderr if that is a terminal; else nothing, and give None."""
-    with _bar() if sys.stderr is not None and sys.stderr.isatty() else nullcontext() as report:
+    """Show progress on stderr: a bar on a terminal, else a line a minute."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    with _bar() if terminal else nullcontext(Lines()) as report:
         yield report

@@ -24,8 +24,8 @@ _PACKED = b"PK"  # how a saved profile begins, and no table does
 
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
-the path of a CSV or Parquet file. Of a table the profile is made first; the options of trees,
-table and run are for that alone."""
+the path of a CSV or Parquet file. For a table all that is needed is computed first; the options of
+trees, table and run are for that alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,10 +69,10 @@ def metric_line(metrics: Mapping[str, Value]) -> Line:
 
 
 def rule_lines(tree: "Tree", data: "Data") -> list[Line]:
-    """Write a tree as if/then rules."""
-    from adtc.algebra.trees import rules
+    """Write a tree as if/then rules, each with the rows that reach its leaf."""
+    from adtc.models import TreeModel
 
-    return [Line(f"  {rule}", "cyan") for rule in rules(tree, data.feature_names, data.labels)]
+    return [Line(f"  {rule.text}", "cyan") for rule in TreeModel(tree, data).rules()]
 
 
 def footer(record: "RunRecord", saved: str | None = None, where: str | None = None) -> list[Line]:

@@ -274,7 +274,10 @@ class PickingMixin:
         if is_frame(X):
             validate_data(self, X, y, reset=reset, skip_check_array=True)
         elif isinstance(y, str):
-            X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
+            try:
+                X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
+            except ValueError as error:
+                raise self._explained(X, error) from None
         else:
             X, _ = validate_data(
                 self, X, y, reset=reset, ensure_all_finite="allow-nan", multi_output=True
@@ -285,6 +288,16 @@ class PickingMixin:
             self._columns = table.column_names
             return table
         return as_table(X, self._columns)
+
+    def _explained(self, X: Any, error: ValueError) -> ValueError:
+        """Say which columns are expected where an array cannot hold what a frame had."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or getattr(X, "dtype", np.dtype(object)).kind not in "OUS":
+            return error
+        return DataError(
+            f"X is an array of objects, not all of them numbers, but the classifier was fitted on "
+            f"a frame: give a frame with its columns {', '.join(map(str, names))}."
+        )
 
     def _positive_place(self) -> int | None:
         if self.positive is None:

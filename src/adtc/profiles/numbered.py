@@ -60,6 +60,9 @@ class DrawnTree:
         """Make it a model: rules, pictures, predictions."""
         return TreeModel(self.tree, self.data)
 
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
 
 @dataclass(slots=True)
 class _Tools:
