@@ -295,7 +295,7 @@ def _tree(drawn: "DrawnTree", count: int) -> str:
         for name, value in drawn.metrics.items()
     )
     return (
-        f'<article class="tree-card"><h3>Tree {grouped(drawn.rank + 1)} of {grouped(count)}</h3>'
+        f'<article class="tree-card"><h3>Tree {grouped(drawn.rank)} of {grouped(count)}</h3>'
         f'<p class="note">{metrics}. <code>profile.tree({drawn.rank})</code></p>'
         f'<div class="tree-picture" style="--natural:{_width(picture)}px" tabindex="0" '
         f'role="group" aria-label="Picture of the tree">'
