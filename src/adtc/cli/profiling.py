@@ -13,6 +13,7 @@ from adtc.cli.asking import Asked, table_command
 from adtc.cli.nothing import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output, write
+from adtc.cli.provenance import provenance
 from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)

@@ -78,7 +78,7 @@ class _Pen:
     def edge(self, edge: Edge, on: bool) -> None:
         xs, ys = zip(*edge.points, strict=True)
         colour = colours.STRONG if on else colours.LINE
-        style = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
+        style: Any = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
         self.ax.plot(xs, ys, color=colour, lw=edge.width * self.points, **style)
         x, y = edge.label_at
         side, align = (-4, "right") if edge.answer == "yes" else (4, "left")
