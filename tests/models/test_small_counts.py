@@ -66,7 +66,7 @@ def test_a_small_leaf_is_hidden_everywhere_and_so_is_what_tells_it() -> None:
         assert not re.search(r"l\d (3|4|30|33|34)\b", text)
         assert len(re.findall(r"100 %|50 %|57 %", text)) == len(re.findall("50 %", text))
     assert made.rules(small=10)[1].text.endswith("(fewer than 10 rows)")
-    assert made.rules(small=10)[2].text.endswith("(rows not shown)")
+    assert made.rules(small=10)[2].text.endswith("(number not shown)")
     assert set(hidden_nodes(made.nodes, 10)) == {2, 3, 4}
 
 

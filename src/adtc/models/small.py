@@ -89,10 +89,10 @@ def hidden_nodes(nodes: Sequence[Node], small: int) -> Hidden:
             found[leaf.number] = (
                 ("fewer than", f"{small:,} row{'s' * (small != 1)}")
                 if few
-                else ("rows", "not shown")
+                else ("number", "not shown")
             )
             above = leaf.parent
             while above:  # not None, and not the root
-                found[above] = ("rows", "not shown")
+                found[above] = ("number", "not shown")
                 above = nodes[above].parent
     return found
