@@ -1,5 +1,7 @@
 """Profiles on the command line: made, saved, cross-tabulated, drawn from, reported, completed."""
 
+import hashlib
+import html
 import json
 import os
 import re
@@ -374,6 +376,36 @@ def test_a_report(folder: Path, whole: adtc.Profile) -> None:
     assert files(folder) == ["report.html", "run.adtc"]
 
 
+def test_a_report_on_chosen_trees(folder: Path, whole: adtc.Profile) -> None:
+    args = ["--where", "acc >= 0.7", "--rank", "1,000", "--rank", "7", "--best", "2"]
+    args += ["--note", "For the file.", "--small", "0"]
+    given = answer("report", "run.adtc", "-o", "report.html", *args)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert given["count"] == whole.where("acc >= 0.7").count
+    assert (given["where"], given["ranks"]) == ("acc >= 0.7", [1000, 7])
+    assert f"Tree 1,000 of {whole.count:,}" in page
+    assert f"Tree 7 of {whole.count:,}" in page
+    assert "For the file." in page
+    assert "best 2" in page
+    assert "drawn at random" not in page
+    assert "All numbers are shown, however small." in page
+    again = shlex.join(["adtc", "report", "run.adtc", "-o", "report.html", *args, "--json"])
+    assert html.escape(again) in page
+
+
+def test_a_report_names_the_command_and_the_file_of_its_profile(folder: Path) -> None:
+    rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{i % 3 % 2}" for i in range(60))
+    (folder / "loans.csv").write_text(f"income,sex,y\n{rows}\n")
+    made = ["profile", "loans.csv", "--target", "y", "--sensitive", "sex", "--maxdep", "1"]
+    answer(*made, "-o", "loans.adtc")
+    answer("report", "loans.adtc", "-o", "report.html")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    digest = hashlib.sha256((folder / "loans.csv").read_bytes()).hexdigest()
+    assert shlex.join(["adtc", *made, "-o", "loans.adtc", "--json"]) in page
+    assert f"SHA-256 {digest}" in page
+    assert f"loans.csv ({(folder / 'loans.csv').stat().st_size:,} bytes)" in page
+
+
 def test_a_failed_report_leaves_the_old_one(folder: Path) -> None:
     (folder / "report.html").write_text("old")
     result = run("report", "run.adtc", "-o", "report.html", "--crosstab", "acc,eror")
@@ -541,6 +573,18 @@ MISTAKES = {
     "report of a table": (
         ["report", "german-credit", "-o", "r.html"],
         "make one with `adtc profile german-credit -o run.adtc`",
+    ),
+    "report on a rank that is none": (
+        ["report", "run.adtc", "-o", "r.html", "--rank", "999999999"],
+        "rank 999,999,999 is out of range",
+    ),
+    "report with a negative limit": (
+        ["report", "run.adtc", "-o", "r.html", "--small", "-1"],
+        "'-1' is not a whole number of at least 0",
+    ),
+    "report on an unknown metric": (
+        ["report", "run.adtc", "-o", "r.html", "--where", "eror <= 3"],
+        "unknown metric 'eror'",
     ),
     "report of one metric": (
         ["report", "run.adtc", "-o", "r.html", "--crosstab", "acc"],

@@ -235,7 +235,7 @@ def test_cells_of_the_comparison_hold_the_trees_of_their_profile(
 def test_the_report_is_about_the_profile_that_is_meant(client: Any, other: Profile) -> None:
     text = client.get("/api/report", params={**PAIR, "side": 2, "trees": "7"}).text
     assert other.record.data["fingerprint"] in text
-    assert f"Tree 8 of {other.count:,}" in text
+    assert f"Tree 7 of {other.count:,}" in text
 
 
 def test_a_second_profile_without_circuit_is_compared_but_not_drawn_from(

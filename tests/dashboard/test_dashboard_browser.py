@@ -102,7 +102,10 @@ def test_a_cell_gives_a_tree_that_scores_as_shown(
     pick(page, 3)
     number, of = re.fullmatch(r"Tree ([\d,]+) of ([\d,]+)", head(page)).groups()  # type: ignore[union-attr]
     label = page.get_attribute("#map .picked", "aria-label")
-    assert f": {of} tree" in label
+    said = page.inner_text("#tree")
+    place, here = re.search(r"at place ([\d,]+), from 0, of ([\d,]+)\.", said).groups()  # type: ignore[union-attr]
+    assert f": {here} tree" in label
+    assert page.input_value("#jump-to") == place
     rank = int(re.search(r"profile\.tree\((\d+)\)", page.inner_text("#tree"))[1])  # type: ignore[index]
     drawn = small.tree(rank)
     shown = page.eval_on_selector_all(
@@ -112,7 +115,8 @@ def test_a_cell_gives_a_tree_that_scores_as_shown(
     assert dict(shown) == {k: "undefined" if v is None else str(v) for k, v in scored.items()}
     assert page.locator("#tree svg.adtc-tree").count() == 1
     assert page.locator("#tree svg .adtc-leaf").count() == drawn.metrics["size"]
-    assert 1 <= int(number.replace(",", "")) <= int(of.replace(",", ""))
+    assert (number, of) == (f"{rank:,}", f"{small.count:,}")  # the number of the command line
+    assert 0 <= int(place.replace(",", "")) < int(here.replace(",", ""))
 
 
 def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) -> None:
@@ -132,9 +136,23 @@ def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) 
     page.wait_for_function(
         "() => document.getElementById('tree-head').innerText.startsWith('Tree 1,000 of')"
     )
-    page.fill("#jump-to", "999999999")
+    page.fill("#jump-to", "0")
     page.keyboard.press("Enter")
-    assert "There are" in page.inner_text("#notice")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 0 of')"
+    )
+    assert page.is_disabled("#previous")
+    assert profile_rank(page) == 0
+    last = int(page.inner_text("#tree-head").split(" of ")[1].replace(",", "")) - 1
+    page.fill("#jump-to", str(last + 1))
+    page.keyboard.press("Enter")
+    assert f"numbered from 0 to {last:,}." in page.inner_text("#notice")
+    page.fill("#jump-to", str(last))
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "t => document.getElementById('tree-head').innerText.startsWith(t)", arg=f"Tree {last:,} of"
+    )
+    assert page.is_disabled("#next")
 
 
 def test_a_mistake_is_pointed_at_and_mended(watched: Watched, server: str, small: Profile) -> None:
@@ -319,7 +337,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
     rank = int(kept["trees"][0]["rank"])
     page.wait_for_function(
         "t => document.getElementById('tree-head')?.innerText.startsWith(t)",
-        arg=f"Tree {rank + 1:,} of",
+        arg=f"Tree {rank:,} of",
     )
     path.write_text('{"format": "else"}', encoding="utf-8")
     page.set_input_files("#list-load", path)
@@ -371,8 +389,9 @@ def test_a_cell_of_either_map_gives_a_tree_of_its_profile(
     cell.click()
     page.wait_for_selector("#tree-head")
     assert page.inner_text("#tree-title") == f"A tree of {title}"
-    of = re.fullmatch(r"Tree [\d,]+ of ([\d,]+)", head(page))[1]  # type: ignore[index]
-    assert f": {of} tree" in label
+    said = page.inner_text("#tree")
+    here = re.search(r"at place [\d,]+, from 0, of ([\d,]+)\.", said)[1]  # type: ignore[index]
+    assert f": {here} tree" in label
     assert label.partition(":")[0] + f" of {title}" in page.inner_text("#tree-where")
     assert exact_metrics(page) == scores(pair[name == "second"], profile_rank(page))
     assert page.get_attribute(f"#map-{name} .picked", "aria-label") == label
@@ -387,14 +406,14 @@ def test_trees_of_the_second_profile_are_stepped_through_and_restored(
     compared_cell(page, "second", 5).focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#tree-head")
-    page.fill("#jump-to", "1")
+    page.fill("#jump-to", "0")
     page.keyboard.press("Enter")
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1 of')"
+        "() => document.getElementById('tree').innerText.includes('at place 0, from 0')"
     )
     page.click("#next")
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 2 of')"
+        "() => document.getElementById('tree').innerText.includes('at place 1, from 0')"
     )
     assert exact_metrics(page) == scores(other, profile_rank(page))
     page.click("#pin")
@@ -441,7 +460,7 @@ def test_a_tree_of_each_profile_side_by_side(
     page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
     heads = page.eval_on_selector_all("#side h3", "all => all.map(h => h.innerText)")
     for text, title, profile in zip(heads, ("original", "changed"), (small, other), strict=True):
-        rank = int(re.fullmatch(rf"Tree ([\d,]+) of {title}", text)[1].replace(",", "")) - 1  # type: ignore[index]
+        rank = int(re.fullmatch(rf"Tree ([\d,]+) of {title}", text)[1].replace(",", ""))  # type: ignore[index]
         row = page.locator("#side tr", has_text=text)
         shown = row.locator("td").evaluate_all("cells => cells.map(c => c.dataset.exact)")
         assert shown == list(scores(profile, rank).values())
@@ -475,12 +494,12 @@ def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -
     page.reload()
     page.wait_for_selector(READY)
     assert page.locator("#shortlist strong").all_inner_texts() == [
-        "Tree 6 of original",
-        f"Tree {rank + 1:,} of changed",
+        "Tree 5 of original",
+        f"Tree {rank:,} of changed",
     ]
     page.locator("#shortlist button", has_text="Show").nth(0).click()
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 6 of')"
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 5 of')"
     )
     page.locator("#shortlist button", has_text="Show").nth(1).click()
     page.wait_for_function(

@@ -8,7 +8,7 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked
-from adtc.cli.options import FILE, OUTPUT, Option, metric_names, whole
+from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
 from adtc.cli.profiling import default_metrics
@@ -20,23 +20,11 @@ if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 
-def _ranks(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[int, ...]:
-    """Read ranks as they are printed: with commas, and of any size."""
-    try:
-        return tuple(int(value.replace(",", "")) for value in values)
-    except ValueError:
-        raise click.BadParameter(
-            f"'{' '.join(values)}' is not a whole number.", context, parameter
-        ) from None
-
-
 @source_command(
     Option("-n", "-k", "n", metavar="N", callback=whole(1), help="How many trees (default 1)."),
     Option("--seed", metavar="N", callback=whole(0),
            help="The same seed draws the same trees (default: a fresh one, which is told)."),
-    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=_ranks,
+    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=ranks,
            help="The tree with this rank instead, from 0. Repeatable."),
     Option("--maximize", metavar="METRIC", shell_complete=completion.metrics,
            help="The best N by a metric or term instead."),

@@ -17,6 +17,7 @@ from adtc._version import __version__
 from adtc.cli.running import end_process
 
 MISTAKE, INTERRUPTED = 2, 130
+TYPED = "adtc.typed"
 _NO_OUTPUT = (
     "standard output is closed, so there is no place for the answer: leave it open, or send it to "
     "/dev/null."
@@ -56,6 +57,11 @@ class Group(click.Group):
             if hasattr(stream, "reconfigure"):  # a name must not fail on an ASCII terminal
                 stream.reconfigure(errors="replace")
         end_process(_exit_code(run))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed: a file that is made tells by which command."""
+        ctx.meta[TYPED] = list(args)
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

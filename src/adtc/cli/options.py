@@ -44,6 +44,18 @@ def whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], 
     return read
 
 
+def ranks(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Read ranks as they are printed: with commas, and of any size."""
+    try:
+        return tuple(int(value.replace(",", "")) for value in values)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{' '.join(values)}' is not a whole number.", context, parameter
+        ) from None
+
+
 def _pairs(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str] | None:

@@ -226,8 +226,11 @@ def metric_values(metrics: Mapping[str, Value]) -> View:
     }
 
 
-def tree_view(drawn: "DrawnTree", *, row: int | None = None) -> View:
-    """Show a tree: picture, rules, metrics; with ``row`` also the way that a row takes."""
+def tree_view(drawn: "DrawnTree", *, row: int | None = None, small: int = 0) -> View:
+    """Show a tree: picture, rules, metrics; with ``row`` also the way that a row takes.
+
+    Leaves of fewer than ``small`` rows show no numbers.
+    """
     model = TreeModel(drawn.tree, drawn.data)
     view: View = {
         "rank": str(drawn.rank),
@@ -235,14 +238,14 @@ def tree_view(drawn: "DrawnTree", *, row: int | None = None) -> View:
         "size": model.size,
         "depth": model.depth,
         "features": list(model.features),
-        "rules": [rule.text for rule in model.rules()],
+        "rules": [rule.text for rule in model.rules(small=small)],
         "tree": tree_to_json(drawn.tree, model.feature_names, model.labels),
         "path": None,
     }
     nodes: list[int] = []
     if row is not None:
         view["path"], nodes = _path(model, drawn.data, row)
-    return {**view, "svg": model.to_svg(highlight=nodes)}
+    return {**view, "svg": model.to_svg(highlight=nodes, small=small)}
 
 
 def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:

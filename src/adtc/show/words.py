@@ -79,6 +79,11 @@ def goal_of(name: str) -> Goal | None:
     return "min" if name in _COSTS or name in _GAPS else None
 
 
+def title_text(name: str) -> str:
+    """Name a metric within a sentence."""
+    return "number of leaves" if name == "size" else _TITLES.get(name, name)
+
+
 def definition(profile: Profile, name: str) -> Definition:
     """Describe a metric of a profile."""
     about, formula = _STRUCTURE.get(name, ""), ""
@@ -170,13 +175,13 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
     if data["groups"]:
         table += f" Groups are told apart by {data['sensitive']} ({_listed(data['groups'])})."
     rows, size = space["min_rows_per_leaf"], space.get("max_size")
-    most = f", at most {_many(size, 'leaf', 'leaves')}," if size else ""
+    most = f", at most {many(size, 'leaf', 'leaves')}," if size else ""
     said = [
         ("Data", table),
         (
             "Trees",
-            f"Every decision tree with at most {_many(space['max_depth'], 'test')} on a path"
-            f"{most} and at least {_many(rows, 'row')} in every leaf.",
+            f"Every decision tree with at most {many(space['max_depth'], 'test')} on a path"
+            f"{most} and at least {many(rows, 'row')} in every leaf.",
         ),
         ("Condition", _conditions(profile, extra)),
         (
@@ -208,7 +213,7 @@ def conventions(profile: Profile) -> list[str]:
     return [
         "A tree is counted as it is written: two trees that predict alike are two trees.",
         "A feature occurs at most once on a path.",
-        f"Every leaf holds at least {_many(space['min_rows_per_leaf'], 'row')}"
+        f"Every leaf holds at least {many(space['min_rows_per_leaf'], 'row')}"
         + (f" ({space['relminsup']} of all rows, rounded up)" if space.get("relminsup") else "")
         + "; a split that would make a smaller one does not exist.",
         "A leaf carries the most frequent label of its rows; ties go to the first label."
@@ -241,7 +246,8 @@ def record(profile: Profile) -> list[tuple[str, str]]:
     ]
 
 
-def _many(n: Any, one: str, several: str | None = None) -> str:
+def many(n: Any, one: str, several: str | None = None) -> str:
+    """Write a number of things: "1 row", "1,204 rows"."""
     return f"{grouped(n)} {one if n == 1 else several or one + 's'}"
 
 

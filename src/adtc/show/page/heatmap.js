@@ -119,15 +119,51 @@ function marginBars(view, box) {
   return group;
 }
 
-function frontLine(view, box) {
+/** The points of the front, and the corners of the line of steps through them, in pixels. */
+function frontPlaces(view, box) {
   const { left, top, plotHeight, cellWidth, cellHeight } = box;
   const points = view.front.line.map(([x, y]) => [left + x * cellWidth, top + plotHeight - y * cellHeight]);
-  let path = "";
-  points.forEach(([x, y], at) => {
-    if (at === 0) path = `M${x.toFixed(1)} ${y.toFixed(1)}`;
-    else if (view.front.steps === "steps-pre") path += `V${y.toFixed(1)}H${x.toFixed(1)}`;
-    else path += `H${x.toFixed(1)}V${y.toFixed(1)}`;
+  const corners = points.flatMap(([x, y], at) => {
+    if (at === 0) return [[x, y]];
+    const [before, above] = points[at - 1];
+    return [view.front.steps === "steps-pre" ? [before, y] : [x, above], [x, y]];
   });
+  return { points, corners };
+}
+
+/** Tell whether a line with corners runs through a box around a centre, or a point lies in it. */
+function isStruck(corners, x, y, halfWidth, halfHeight) {
+  return corners.some(([a, b], at) => {
+    const [c, d] = corners[Math.min(at + 1, corners.length - 1)];
+    return Math.min(a, c) < x + halfWidth && Math.max(a, c) > x - halfWidth
+      && Math.min(b, d) < y + halfHeight && Math.max(b, d) > y - halfHeight;
+  });
+}
+
+/** Move a number within its cell until the front does not run through it; where it must, cut the line. */
+function makeWay(cell, corners) {
+  const rect = cell.querySelector("rect");
+  const [left, top, width, height] = ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
+  const [halfWidth, halfHeight] = [(cell.count.textContent.length * LETTER) / 2 + 4, TICK / 2 + 4];
+  const across = Math.max(0, width / 2 - halfWidth + 3);
+  const up = Math.max(0, height / 2 - halfHeight + 3);
+  const [x, y] = [left + width / 2, top + height / 2];
+  for (const dx of [0, across, -across]) {
+    for (const dy of [0, -up, up]) {
+      if (isStruck(corners, x + dx, y + dy, halfWidth, halfHeight)) continue;
+      cell.count.setAttribute("x", x + dx);
+      cell.count.setAttribute("y", y + dy + 4);
+      return null;
+    }
+  }
+  const patch = draw("rect", { class: rect.getAttribute("class"), x: x - halfWidth, y: y - halfHeight, width: 2 * halfWidth, height: 2 * halfHeight });
+  patch.style.setProperty("--t", rect.style.getPropertyValue("--t"));
+  return patch;
+}
+
+function frontLine(view, box) {
+  const { points, corners } = frontPlaces(view, box);
+  const path = corners.map(([x, y], at) => `${at ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
   const group = draw("g", { class: "front", "aria-hidden": "true" });
   group.append(draw("path", { class: "front-halo", d: path }), draw("path", { class: "front-line", d: path }));
   for (const [x, y] of points) group.append(draw("circle", { class: "front-point", cx: x, cy: y, r: 2.6 }));
@@ -206,7 +242,12 @@ export function drawHeatmap(place, view, options = {}) {
   const numbers = draw("g", { "aria-hidden": "true" }); // above the front, which would cover them
   numbers.append(...cells.flat().map((cell) => cell.count).filter(Boolean));
   if (margins) svg.append(marginBars(view, box));
-  if (options.front !== false && view.front && view.front.line.length) svg.append(frontLine(view, box));
+  if (options.front !== false && view.front && view.front.line.length) {
+    svg.append(frontLine(view, box));
+    const { corners } = frontPlaces(view, box);
+    const patches = cells.flat().filter((cell) => cell.count).map((cell) => makeWay(cell, corners));
+    svg.append(...patches.filter(Boolean));
+  }
   svg.append(numbers);
   addKeys(grid, cells, view, options.onPick);
   if (options.onLook) {

@@ -58,16 +58,16 @@ export function beginTrees(overview, tell) {
   get("jump").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = get("jump-to").value.replace(/[\s,]/g, "");
-    if (!/^[0-9]+$/.test(text) || BigInt(text) < 1n) {
-      tell("Jump to a whole number from 1 on.", true);
+    if (!/^[0-9]+$/.test(text)) {
+      tell("Jump to a whole number from 0 on.", true);
       return;
     }
-    if (current && BigInt(text) > BigInt(current.of)) {
-      tell(`There are ${treesText(current.of)} here.`, true);
+    if (current && BigInt(text) >= BigInt(current.of)) {
+      tell(`There are ${treesText(current.of)} here, numbered from 0 to ${grouped(String(BigInt(current.of) - 1n))}.`, true);
       return;
     }
     tell("");
-    change({ rank: String(BigInt(text) - 1n) });
+    change({ rank: String(BigInt(text)) });
   });
   const [first, second] = overview.compare?.titles ?? ["", ""];
   profiles = [{ title: first, rows: overview.rows, drawable: overview.drawable, mark: "" }];
@@ -204,6 +204,11 @@ function copier(label, text, tell) {
   } }, label);
 }
 
+/** Where the tree stands among those of the formula or of the cell; a tree's own number is its rank in the profile. */
+function hereText() {
+  return current.of === current.profile_of ? "" : `Here it is at place ${grouped(current.rank)}, from 0, of ${countText(current.of)}. `;
+}
+
 function showTree(tell) {
   const get = (id) => document.getElementById(id);
   const { title, drawable, rows } = profile();
@@ -221,7 +226,7 @@ function showTree(tell) {
     place.replaceChildren();
     return;
   }
-  get("jump-to").value = grouped(String(BigInt(current.rank) + 1n));
+  get("jump-to").value = grouped(current.rank);
   const picture = treePicture(current.svg);
   const row = make("input", { id: "row", inputmode: "numeric", size: 7, value: state.row, "aria-label": "Row number" });
   const follow = make("form", { class: "follow", onsubmit: (event) => {
@@ -233,8 +238,8 @@ function showTree(tell) {
     state.row ? make("button", { type: "button", onclick: () => change({ row: "" }) }, "Stop") : null);
   const name = `adtc-tree-${state.side === "2" ? "second-" : ""}${current.profile_rank}`;
   place.replaceChildren(
-    make("p", { class: "tree-head", id: "tree-head" }, `Tree ${countText(String(BigInt(current.rank) + 1n))} of ${countText(current.of)}`),
-    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. In the whole profile${title ? ` ${title}` : ""} it is profile.tree(${current.profile_rank}). It was scored on ${title ? "that profile's" : "the"} table again before it was shown.`),
+    make("p", { class: "tree-head", id: "tree-head" }, `Tree ${grouped(current.profile_rank)} of ${countText(current.profile_of)}`),
+    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. ${hereText()}The number counts all trees of the profile${title ? ` ${title}` : ""} from 0: profile.tree(${current.profile_rank}). It was scored on ${title ? "that profile's" : "the"} table again before it was shown.`),
     valueTable(current), picture, ...(current.path ? [pathBox(current.path)] : []), follow,
     make("details", {}, make("summary", {}, "As rules"), make("ol", { class: "rules" }, ...current.rules.map((rule) => make("li", {}, rule)))),
     make("div", { class: "actions small" },
@@ -303,7 +308,7 @@ function showPins(views) {
     place.replaceChildren();
     return;
   }
-  const number = (view) => `Tree ${countText(String(BigInt(view.rank) + 1n))}`;
+  const number = (view) => `Tree ${grouped(view.rank)}`;
   const title = (view) => (view.profile ? `${number(view)} of ${view.profile}` : number(view));
   const names = Object.keys(views[0].metrics);
   const row = (head, cells) => make("tr", {}, make("th", { scope: "row" }, head), ...cells);
