@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-peers paper sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -30,11 +30,18 @@ setup: $(READY) ## make .venv with everything that development needs
 demo: $(READY) ## profile, cross-table, front, trees and report of a bundled table, into demo/
 	$(BIN)/adtc demo -o demo
 
-test: $(READY) ## run the tests, the README and the documentation's examples
+browser: ## install Debian's chromium for the browser tests, where that is possible
+	@tools/browser.sh
+
+test: $(READY) browser ## run the tests, the README and the documentation's examples
 	$(PYTEST) -m "not slow"
 
-test-all: $(READY) ## run the slow tests too
+test-all: $(READY) browser ## run the slow tests too
 	$(PYTEST)
+
+screenshots: $(READY) browser ## take the stored pictures of dashboard and report anew, and the README's
+	ADTC_REFRESH_SCREENSHOTS=1 $(BIN)/python -m pytest -q -k looks_as_stored tests/dashboard tests/show
+	$(BIN)/python tools/picture.py docs/dashboard.png
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
