@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-peers paper sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-peers paper stub sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -73,6 +73,9 @@ paper: $(READY) ## run the paper's experiments, and put them into the documentat
 	$(BIN)/python benchmarks/page.py paper out/paper
 
 check: lint types test docs ## all that must be green before a commit lands
+
+stub: $(READY) ## write the typed stub of the native core anew
+	$(BIN)/python tools/stub.py
 
 sanitize: $(READY) ## run the core's tests with every access and operation checked
 	$(BIN)/python tools/sanitize.py

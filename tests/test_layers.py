@@ -38,7 +38,6 @@ ORDER = (
 HEIGHT = {room: height for height, rooms in enumerate(ORDER) for room in rooms}
 
 
-
 class Import(NamedTuple):
     """One imported module: dotted name, and whether it is imported as soon as the file is."""
 

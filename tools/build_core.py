@@ -46,7 +46,8 @@ def _zig() -> str:
     program.write_text(
         "#!/usr/bin/env python3\n"
         "import os, sys\n"
-        "args = [a.replace('-march=x86-64', '-march=x86_64').replace('_64-v', '_64_v') for a in sys.argv[1:]]\n"
+        "spelled = lambda a: a.replace('x86-64-v', 'x86_64_v').replace('x86-64', 'x86_64')\n"
+        "args = [spelled(a) if a.startswith('-march') else a for a in sys.argv[1:]]\n"
         f"os.execv({sys.executable!r}, [{sys.executable!r}, '-m', 'ziglang', 'c++', *args])\n",
         encoding="utf-8",
     )

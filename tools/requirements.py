@@ -1,4 +1,4 @@
-"""Print what an extra of this package asks for, one requirement a word, without the package itself."""
+"""Print what an extra of this package asks for, without the package itself."""
 
 import sys
 import tomllib

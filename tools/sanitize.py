@@ -18,8 +18,9 @@ def main() -> None:
     for check, library in LIBRARIES.items():
         build, package = ROOT / "build" / check, ROOT / "build" / check / "package"
         run(
-            "cmake", "-G", "Ninja", "-S", ROOT, "-B", build, f"-DPython_EXECUTABLE={sys.executable}",
-            f"-DADTC_LEVELS={LEVELS}", f"-DADTC_SANITIZE={check}",
+            "cmake", "-G", "Ninja", "-S", ROOT, "-B", build,
+            f"-DPython_EXECUTABLE={sys.executable}", f"-DADTC_LEVELS={LEVELS}",
+            f"-DADTC_SANITIZE={check}",
         )  # fmt: skip
         run("ninja", "-C", build)
         run("cmake", "--install", build, "--prefix", package)

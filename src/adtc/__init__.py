@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
-    from adtc.profiles import Profile, profile
     from adtc.profiles.fronts import pareto
+    from adtc.profiles.making import profile
+    from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
     from adtc.profiles.verification import verify
     from adtc.show import plot

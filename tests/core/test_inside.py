@@ -57,7 +57,7 @@ def least_below(rows: Rows, rule: Rule, weights: np.ndarray, constant: int):
     return tree, split
 
 
-def run_inside(core: ModuleType, rows: Rows, levels: int, rest: int, costs: object, spread: int):
+def run_inside(core: ModuleType, rows: Rows, levels: int, rest: int, costs: object, *, spread: int):
     table, lattice = table_of(core, rows), lattice_of(core, rows.n, levels, rest)
     paths = sum(len(paths_of(rows.n, k)) for k in range(levels + 1))
     forms = costs.weights.shape[0]  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ def test_every_path_has_its_rows_and_its_least_costs(core: ModuleType, seed: int
     constants = rng.integers(-2, 5, 2) * (scale // 10 + 1)
     costs = costs_of(core, weights, constants, rule)
     for spread in SPREADS[min(1, levels) : min(levels, 3) + 1]:
-        counts, least, splits = run_inside(core, rows, levels, rest, costs, spread)
+        counts, least, splits = run_inside(core, rows, levels, rest, costs, spread=spread)
         for k in range(levels + 1):
             for path in paths_of(n, k):
                 here = rows.counts(path)
@@ -119,7 +119,7 @@ def test_numbers_are_wide_enough_at_their_boundaries(core: ModuleType, total: in
     rule = Rule((0, 1), 2, 1, False)
     weights = np.array([[[0, 0], [1, -1]]])
     costs = costs_of(core, weights, np.array([0]), rule)
-    _, least, _ = run_inside(core, rows, 1, 2, costs, 1)
+    _, least, _ = run_inside(core, rows, 1, 2, costs, spread=1)
     tree, _ = least_below(rows, rule, weights[0], 0)
     for path in paths_of(3, 1):
         assert least[0, number_of(path, 3)] == tree(path, 2)
@@ -133,7 +133,7 @@ def test_pairs_of_many_features_are_told_apart(core: ModuleType) -> None:
     rule = Rule((0, 1), 2, 3, False)
     weights = np.array([[[0, 0], [1, -1]]])
     costs = costs_of(core, weights, np.array([0]), rule)
-    _, least, _ = run_inside(core, rows, 1, 2, costs, 1)
+    _, least, _ = run_inside(core, rows, 1, 2, costs, spread=1)
     tree, _ = least_below(rows, rule, weights[0], 0)
     for path in paths_of(70, 1)[::11]:
         if sum(rows.counts(path)) >= 3:

@@ -361,7 +361,9 @@ def test_threads_give_the_same_cells_in_the_same_order(threads, where):
 @pytest.mark.parametrize("inclusion", [True, False])
 def test_runs_are_repeatable(inclusion):
     question = ask(WIDE, SPACE, semiring=COUNT, metrics=["error"], where="acc >= 0.6")
-    one, other = (fast.run(question, WIDE, switches=Switches(inclusion=i)) for i in (inclusion, True))
+    one, other = (
+        fast.run(question, WIDE, switches=Switches(inclusion=i)) for i in (inclusion, True)
+    )
     assert one.keys.tolist() == other.keys.tolist()
     assert one.values.tolist() == other.values.tolist()
 

@@ -4,6 +4,7 @@ A tree is the list of its nodes in preorder, child 1 before child 0: the number 
 −1 − label for a leaf.
 """
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -61,7 +62,7 @@ class Forest:
         stack: list[Tree] = []
         found: list[Tree] = []
         starts = self.starts.tolist()
-        for start, stop in zip(starts[:-1], starts[1:], strict=True):
+        for start, stop in itertools.pairwise(starts):
             # from behind, both children of a split are there before it
             at = stop - 1
             while at >= start:

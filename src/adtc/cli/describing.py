@@ -1,5 +1,6 @@
 """`adtc describe`: what a table looks like before a question is asked about it."""
 
+import time
 from typing import Any
 
 import click
@@ -21,7 +22,7 @@ def describe(table: str, **reading: Any) -> Answer:  # noqa: D103 - the help is 
     from adtc.data.description import describe_sheet
 
     given = {name: value for name, value in reading.items() if value not in (None, ())}
-    asked = Asked(table, given, {}, {}, None, None)
+    asked = Asked(table, given, {}, {}, None, None, time.monotonic())
     found = describe_sheet(asked.sheet(need_target=False))
     lines = str(found).splitlines()
     styles = {"warning:": "yellow", f"{found.name}:": "bold"}

@@ -80,16 +80,14 @@ def inside_pass(
     sizes = path_counts(lattice)
     groups = len(table.totals)
     monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2 * len(forms)))
-    counts = np.zeros((sum(sizes), groups), np.int64)
     # A form that only counts leaves needs no search: a single leaf is the least.
     searched = [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
     if question.space.leaf_share:  # there a leaf may not exist, and then two may
         searched = list(range(len(forms)))
     costs = path_costs(tuple(forms[d] for d in searched), group_label, question)
-    least = np.full((len(searched), sum(sizes)), INFINITY, np.int64)
-    splits = np.full((len(searched), sizes[-1]), INFINITY, np.int64)
-    walker = Walker(table, lattice, costs, switches, monitor)
-    walker.visit(range(lattice.features), counts, least, splits)
+    found = Found.blank(lattice, groups, len(searched))
+    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), found)
+    counts, least, splits = found.counts, found.least, found.splits
     with monitor.translated():
         _core.ascend(lattice.levels, lattice, costs, counts, least, monitor.control)
     exists = counts.sum(axis=1) >= question.minsup
@@ -137,6 +135,25 @@ def _majority_is_cheapest(weights: Array, group_label: Array, question: Question
     return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an inside pass fills in: see `Inside`, and what trees cost that are no single leaf."""
+
+    counts: Array
+    least: Array
+    splits: Array
+
+    @classmethod
+    def blank(cls, lattice: _core.Lattice, groups: int, forms: int) -> "Found":
+        """Make room for all paths of a lattice."""
+        sizes = path_counts(lattice)
+        return cls(
+            np.zeros((sum(sizes), groups), np.int64),
+            np.full((forms, sum(sizes)), INFINITY, np.int64),
+            np.full((forms, sizes[-1]), INFINITY, np.int64),
+        )
+
+
 @dataclass(slots=True)
 class Walker:
     """Visits paths, some features at a time."""
@@ -148,15 +165,14 @@ class Walker:
     monitor: Monitor
     _counted: _core.InsidePass | None = field(default=None)
 
-    def visit(self, features: range, counts: Array, least: Array, splits: Array) -> None:
+    def visit(self, features: range, found: Found) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
-        run = self._counted or self._count(counts, least, splits)
-        self._counted = run
-        self._phase(run, run.phases - 1, features, counts, least, splits)
+        run = self._counted = self._counted or self._count(found)
+        self._phase(run, run.phases - 1, features, found)
 
-    def _count(self, counts: Array, least: Array, splits: Array) -> _core.InsidePass:
+    def _count(self, found: Found) -> _core.InsidePass:
         """Count the pairs that all paths share."""
         monitor = self.monitor
         memory = min(monitor.memory // 4, _MOST_MATRICES)
@@ -166,23 +182,17 @@ class Walker:
                 self.table, self.lattice, self.costs, memory, monitor.threads, spread
             )
         for phase in range(run.phases - 1):
-            self._phase(run, phase, range(self.lattice.features), counts, least, splits)
+            self._phase(run, phase, range(self.lattice.features), found)
         return run
 
-    def _phase(
-        self,
-        run: _core.InsidePass,
-        phase: int,
-        features: range,
-        counts: Array,
-        least: Array,
-        splits: Array,
-    ) -> None:
+    def _phase(self, run: _core.InsidePass, phase: int, features: range, found: Found) -> None:
         def job(some: range) -> None:
-            run.run(phase, some.start, some.stop, counts, least, splits, self.monitor.control)
+            run.run(
+                phase, some.start, some.stop, found.counts, found.least, found.splits,
+                self.monitor.control,
+            )  # fmt: skip
 
-        last = phase == run.phases - 1
-        stage = "least costs" if last else "pair counts"
+        stage = "least costs" if phase == run.phases - 1 else "pair counts"
         run_jobs(job, self._parts(features), stage, self.monitor)
 
     def _parts(self, features: range) -> list[range]:

@@ -158,8 +158,14 @@ def _ways(ground: Prepared, outside: Outside) -> _core.Ways:
     return _core.Ways(
         lattice=ground.lattice,
         costs=_core.Costs(
-            leaves.cost_weights, leaves.cost_constants, leaves.group_label, INFINITY, leaves.minsup,
-            leaves.majority, leaves.share_top, leaves.share_bottom,
+            leaves.cost_weights,
+            leaves.cost_constants,
+            leaves.group_label,
+            INFINITY,
+            leaves.minsup,
+            leaves.majority,
+            leaves.share_top,
+            leaves.share_bottom,
         ),
         key_weights=leaves.key_weights,
         key_constant=leaves.key_constant,

@@ -124,11 +124,10 @@ class Ruler:
                 f"{votes[label]} of {support} rows of a leaf have its label {label}, at least "
                 f"{leaves.share_top} of {leaves.share_bottom} are needed"
             )
-        if leaves.majority:
-            if label != votes.argmax():  # ties: the smallest label
-                raise _not_good(
-                    f"a leaf has the label {label}, the majority of its rows has {votes.argmax()}"
-                )
+        if leaves.majority and label != votes.argmax():  # ties: the smallest label
+            raise _not_good(
+                f"a leaf has the label {label}, the majority of its rows has {votes.argmax()}"
+            )
         key = int(leaves.key_constant + leaves.key_weights[label] @ counts)
         cost = leaves.cost_constants + leaves.cost_weights[:, label] @ counts
         return MeasuredLeaf(label, key, cost)

@@ -97,7 +97,11 @@ class Space:
     @property
     def min_support_share(self) -> Fraction:
         """Return the smallest share of all rows that a leaf may hold."""
-        return Fraction() if self.relminsup is None else _share("relminsup", self.relminsup, "the rows")
+        return (
+            Fraction()
+            if self.relminsup is None
+            else _share("relminsup", self.relminsup, "the rows")
+        )
 
     def min_support(self, total: int) -> int:
         """Return the smallest number of rows a leaf may hold among ``total``."""
@@ -215,7 +219,11 @@ class Question:
         if self.space.labels == "majority":
             labels = (leaf.majority(self.schema.labels),)
         share = self.space.leaf_share
-        return [label for label in labels if leaf.votes(label) >= share * leaf.support] if share else labels
+        return (
+            [label for label in labels if leaf.votes(label) >= share * leaf.support]
+            if share
+            else labels
+        )
 
     def environment(self, index: Sequence[float]) -> dict[str, int]:
         """Name the entries of an index, for evaluating terms and formulas on it."""

@@ -207,4 +207,3 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         twin_flipped=np.array([twin.flipped for twin in names], bool),
         most_bytes=most_bytes,
     )
-

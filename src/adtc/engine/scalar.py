@@ -17,7 +17,7 @@ from adtc.algebra.metrics import Vocabulary
 from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Walker, path_costs
+from adtc.engine.bounds import Found, Walker, path_costs
 from adtc.engine.executors import run_jobs
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Question, linear_parts, row_groups
@@ -59,10 +59,9 @@ def sum_over_trees(
     functions = _core.SemiringFunctions(given.add, given.mul, leaf)
     sizes = lattices.path_counts(lattice)
     monitor.reserve("the table of subproblems", sum(sizes) * (8 * (1 + len(groups)) + 2))
-    counts = np.zeros((sum(sizes), len(groups)), np.int64)
-    none = np.zeros((0, sum(sizes)), np.int64)
-    walker = Walker(table, lattice, costs, switches, monitor)
-    walker.visit(range(lattice.features), counts, none, np.zeros((0, sizes[-1]), np.int64))
+    rows = Found.blank(lattice, len(groups), 0)
+    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), rows)
+    counts = rows.counts
     wanted = _leading(lattice, counts.sum(axis=1) >= question.minsup)
     sums, found = np.zeros(sum(sizes)), np.zeros(sum(sizes), bool)
 

@@ -21,7 +21,7 @@ from adtc.algebra.formula import Term, Truth
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import INFINITY, Walker, check_costs, path_costs
+from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth
@@ -166,16 +166,17 @@ class _Search:
     def _stumps(self) -> Array:
         """Score every feature by the split into two leaves."""
         planes = zip(self.table.offsets, self.table.offsets[1:], strict=False)
-        held = [np.bitwise_count(self.table.words[:, i:j]).sum(axis=1, dtype=np.int64) for i, j in planes]
         ones = np.zeros((len(self.table.totals), self.n), np.int64)
-        for g, shift, count in zip(self.table.plane_group, self.table.plane_shift, held, strict=True):
-            ones[g] += count << shift
+        for p, (i, j) in enumerate(planes):
+            held = np.bitwise_count(self.table.words[:, i:j]).sum(axis=1, dtype=np.int64)
+            ones[self.table.plane_group[p]] += held << self.table.plane_shift[p]
         sides = (ones, self.table.totals[:, None] - ones)
         return sum((self.leaf_cost(side) for side in sides), np.zeros(self.n, np.int64))
 
     def leaf_cost(self, counts: Array) -> Array:
         """Return the cost of the best leaf on rows counted by group, the first axis."""
-        return np.take_along_axis(self._costs(counts), self.labels(counts)[None], axis=0)[0]
+        cheapest: Array = self._costs(counts).min(axis=0)
+        return cheapest
 
     def labels(self, counts: Array) -> Array:
         """Choose each column's label: the cheapest that may be; ties: the smallest."""
@@ -197,7 +198,9 @@ class _Search:
             votes * share.denominator >= support * share.numerator
         )
         if question.space.labels == "majority":
-            allowed &= np.arange(len(votes)).reshape(-1, *[1] * support.ndim) == votes.argmax(axis=0)
+            allowed &= np.arange(len(votes)).reshape(-1, *[1] * support.ndim) == votes.argmax(
+                axis=0
+            )
         return np.asarray(allowed)
 
     def _reorder(self, order: Array) -> None:
@@ -220,9 +223,8 @@ class _Attempt:
         sizes = lattices.path_counts(lattice)
         groups = len(self.table.totals)
         search.monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2))
-        self.counts = np.zeros((sum(sizes), groups), np.int64)
-        self.least = np.full((1, sum(sizes)), INFINITY, np.int64)
-        self.splits = np.full((1, sizes[-1]), INFINITY, np.int64)
+        self.found = Found.blank(lattice, groups, 1)
+        self.counts, self.least = self.found.counts, self.found.least
 
     def solve(self, bound: int) -> tuple[int, Array]:
         """Return the least cost, and what each feature at the root can reach."""
@@ -230,11 +232,11 @@ class _Attempt:
         promise = np.full(n, INFINITY)
         walker = Walker(self.table, self.lattice, self.costs, self.search.switches, monitor)
         if levels == 0:
-            walker.visit(range(n), self.counts, self.least, self.splits)
+            walker.visit(range(n), self.found)
             return int(self.least[0, 0]), self.search._stumps()
         tried = range(n if self.least.shape[1] <= _FEW_PATHS else min(n, monitor.threads))
         while tried:
-            walker.visit(tried, self.counts, self.least, self.splits)
+            walker.visit(tried, self.found)
             # all paths with these are known by now: the others start with a feature after them
             with monitor.translated():
                 _core.ascend_through(

@@ -22,12 +22,11 @@ def space_to_json(space: Space) -> dict[str, Any]:
 
 def space_from_json(saved: Mapping[str, Any]) -> Space:
     """Read a space that `space_to_json` wrote."""
-    return Space(
-        **{
-            name: Fraction(value["fraction"]) if isinstance(value, dict) else value
-            for name, value in saved.items()
-        }
-    )
+    values: dict[str, Any] = {
+        name: Fraction(value["fraction"]) if isinstance(value, dict) else value
+        for name, value in saved.items()
+    }
+    return Space(**values)
 
 
 def _share_to_json(share: Any) -> Any:
