@@ -9,35 +9,76 @@
 
 namespace adtc {
 
-/// Cells sorted by key or, where keys lie close together and nothing costs, numbers by key.
+/// Cells sorted by key or, where keys lie close together and nothing costs, numbers by key; somebody
+/// else owns them.
 template <class Key>
 struct KeyList {
     Index limbs = 1;
     Index functionals = 0;
-    std::vector<Key> keys;     ///< ascending; none if `dense` is used
-    std::vector<Limb> values;  ///< [cell][limb]
-    std::vector<Index> costs;  ///< [cell][functional]
+    Index size = 0;                ///< cells, or keys of the range
+    const Key* keys = nullptr;     ///< ascending; none if numbers lie by key
+    const Limb* values = nullptr;  ///< [cell][limb]; or [key − base], one limb each, 0 where there is no cell
+    const Index* costs = nullptr;  ///< [cell][functional]
     Key base = 0;
-    std::vector<Limb> dense;   ///< [key − base], one limb each
 
-    bool is_dense() const { return !dense.empty(); }
-    /// Count the steps that a walk over the list takes.
-    Index size() const { return static_cast<Index>(is_dense() ? dense.size() : keys.size()); }
-    Index bytes() const {
-        return static_cast<Index>(keys.size() * sizeof(Key) + 8 * (values.size() + costs.size() + dense.size())) + 128;
-    }
+    bool is_dense() const { return keys == nullptr; }
     Key key(Index at) const { return is_dense() ? base + at : keys[at]; }
-    const Limb* value(Index at) const { return is_dense() ? &dense[at] : &values[at * limbs]; }
-    const Index* cost(Index at) const { return costs.data() + at * functionals; }
+    const Limb* value(Index at) const { return values + at * limbs; }
+    const Index* cost(Index at) const { return costs + at * functionals; }
 
     /// Find the place of a key; −1 if there is no such cell.
     Index find(Key key) const {
         if (is_dense()) {
-            const bool there = key >= base && key - base < static_cast<Key>(dense.size()) && dense[key - base] != 0;
+            const bool there = key >= base && key - base < size && values[static_cast<Index>(key - base)] != 0;
             return there ? static_cast<Index>(key - base) : -1;
         }
-        const auto at = std::lower_bound(keys.begin(), keys.end(), key);
-        return at != keys.end() && *at == key ? at - keys.begin() : -1;
+        const Key* const at = std::lower_bound(keys, keys + size, key);
+        return at != keys + size && *at == key ? at - keys : -1;
+    }
+};
+
+/// Lists with their memory: all in a few arrays. Lists are made one after the other, and read when
+/// no more will come.
+template <class Key>
+struct KeyLists {
+    struct Place {
+        Index start_key, start_value, start_cost;  ///< `start_key` is −1 for numbers by key
+        Index size;
+        Key base;
+    };
+    Index limbs = 1;
+    Index functionals = 0;
+    std::vector<Place> places;
+    std::vector<Key> keys;
+    std::vector<Limb> values;
+    std::vector<Index> costs;
+
+    KeyList<Key> operator[](std::size_t at) const {
+        const Place& place = places[at];
+        const Key* const first = place.start_key < 0 ? nullptr : keys.data() + place.start_key;
+        return {limbs, functionals, place.size, first, values.data() + place.start_value,
+                costs.data() + place.start_cost, place.base};
+    }
+    Index bytes() const {
+        return static_cast<Index>(places.capacity() * sizeof(Place) + keys.capacity() * sizeof(Key) +
+                                  8 * (values.capacity() + costs.capacity()));
+    }
+    /// Begin a list of numbers by key, all 0; return them.
+    Limb* add_dense(Key base, Index size) {
+        places.push_back({-1, static_cast<Index>(values.size()), static_cast<Index>(costs.size()), size, base});
+        values.resize(values.size() + static_cast<std::size_t>(size), 0);
+        return values.data() + places.back().start_value;
+    }
+    /// Begin an empty list of cells.
+    void add_sparse() {
+        places.push_back({static_cast<Index>(keys.size()), static_cast<Index>(values.size()),
+                          static_cast<Index>(costs.size()), 0, 0});
+    }
+    void add_cell(Key key, const Limb* value, const Index* cost) {
+        ++places.back().size;
+        keys.push_back(key);
+        values.insert(values.end(), value, value + limbs);
+        costs.insert(costs.end(), cost, cost + functionals);
     }
 };
 
@@ -49,27 +90,25 @@ bool is_narrow(Key range, Index cells) {
 
 /// Sort the cells of a tensor by key.
 template <class Key>
-KeyList<Key> sorted_by_key(const CellView<Key>& cells) {
-    KeyList<Key> list;
-    list.limbs = cells.limbs;
-    list.functionals = cells.functionals;
-    if (cells.size == 0) return list;
-    const auto [low, high] = std::minmax_element(cells.keys, cells.keys + cells.size);
-    if (cells.functionals == 0 && cells.limbs == 1 && is_narrow<Key>(*high - *low, cells.size)) {
-        list.base = *low;
-        list.dense.assign(static_cast<std::size_t>(*high - *low + 1), 0);
-        for (Index i = 0; i < cells.size; ++i) list.dense[cells.keys[i] - list.base] = cells.values[i];
-        return list;
+KeyLists<Key> sorted_by_key(const CellView<Key>& cells) {
+    KeyLists<Key> lists;
+    lists.limbs = cells.limbs;
+    lists.functionals = cells.functionals;
+    if (cells.size > 0 && cells.functionals == 0 && cells.limbs == 1) {
+        const auto [low, high] = std::minmax_element(cells.keys, cells.keys + cells.size);
+        if (is_narrow<Key>(*high - *low, cells.size)) {
+            Limb* const values = lists.add_dense(*low, static_cast<Index>(*high - *low) + 1);
+            for (Index i = 0; i < cells.size; ++i) values[static_cast<Index>(cells.keys[i] - *low)] = cells.values[i];
+            return lists;
+        }
     }
     std::vector<Index> order(static_cast<std::size_t>(cells.size));
     std::iota(order.begin(), order.end(), 0);
     std::sort(order.begin(), order.end(), [&](Index a, Index b) { return cells.keys[a] < cells.keys[b]; });
-    for (const Index at : order) {
-        list.keys.push_back(cells.keys[at]);
-        list.values.insert(list.values.end(), cells.value(at), cells.value(at) + cells.limbs);
-        list.costs.insert(list.costs.end(), cells.cost(at), cells.cost(at) + cells.functionals);
-    }
-    return list;
+    lists.add_sparse();
+    lists.keys.reserve(order.size());
+    for (const Index at : order) lists.add_cell(cells.keys[at], cells.value(at), cells.cost(at));
+    return lists;
 }
 
 /// Tell whether two cells together fit the budgets.
@@ -86,7 +125,7 @@ bool fit_together(const KeyList<Key>& ones, Index i, const KeyList<Key>& zeros, 
 template <class Key, class Use>
 void for_each_pair(const KeyList<Key>& ones, const KeyList<Key>& zeros, Key key, std::span<const Index> budgets,
                    Use use) {
-    const Index n1 = ones.size(), n0 = zeros.size();
+    const Index n1 = ones.size, n0 = zeros.size;
     if (n1 == 0 || n0 == 0) return;
     if (ones.is_dense() && zeros.is_dense()) {
         const Key apart = key - ones.base - zeros.base;  // of the two places
@@ -94,13 +133,13 @@ void for_each_pair(const KeyList<Key>& ones, const KeyList<Key>& zeros, Key key,
         const Index last = static_cast<Index>(std::min<Key>(n1 - 1, apart));
         for (Index i = first; i <= last; ++i) {
             const Index j = static_cast<Index>(apart - i);
-            if (ones.dense[i] != 0 && zeros.dense[j] != 0 && use(i, j)) return;
+            if (ones.values[i] != 0 && zeros.values[j] != 0 && use(i, j)) return;
         }
         return;
     }
     if (ones.is_dense() || zeros.is_dense()) {
         for (Index i = 0; i < n1; ++i) {
-            if (ones.is_dense() && ones.dense[i] == 0) continue;
+            if (ones.is_dense() && ones.values[i] == 0) continue;
             const Index j = zeros.find(key - ones.key(i));
             if (j >= 0 && use(i, j)) return;
         }
@@ -108,8 +147,8 @@ void for_each_pair(const KeyList<Key>& ones, const KeyList<Key>& zeros, Key key,
     }
     // One pass from both ends, begun where the other list has keys large enough; comparisons are
     // added, not branched on.
-    const Key* const k1 = ones.keys.data();
-    const Key* const k0 = zeros.keys.data();
+    const Key* const k1 = ones.keys;
+    const Key* const k0 = zeros.keys;
     Index i = std::lower_bound(k1, k1 + n1, key - k0[n0 - 1]) - k1;
     Index j = std::upper_bound(k0, k0 + n0, key - k1[0]) - k0 - 1;
     while (i < n1 && j >= 0) {

@@ -10,11 +10,38 @@ constexpr Index kUnlimited = Index{1} << 60;  // more than any cost
 template <class Key>
 void MeasuredLeaf<Key>::measure(std::span<const Index> counts, const Leaves<Key>& leaves) {
     functionals = leaves.functionals();
-    key.assign(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
+    key.resize(static_cast<std::size_t>(leaves.labels()));
     cost.resize(static_cast<std::size_t>(leaves.labels() * functionals));
+    std::fill(key.begin(), key.end(), kNoKey<Key>);
     for_each_label(counts, leaves.rule, [&](Index label) {
         key[label] = leaves.key(label, counts);
         leaves.costs(label, counts, cost.data() + label * functionals);
+    });
+}
+
+template <class Key>
+void WeighedSide<Key>::weigh(const Node<Key>& node, Index a, int s, const Leaves<Key>& leaves) {
+    const Index width = node.pairs.width, groups = leaves.groups(), labels = leaves.labels();
+    support = 0;
+    rows.assign(static_cast<std::size_t>(width), 0);
+    part.resize(static_cast<std::size_t>(width));
+    ones.assign(static_cast<std::size_t>(labels * width), 0);
+    whole.assign(static_cast<std::size_t>(labels), 0);
+    node.pairs.read([&](const auto* pairs) {
+        for (Index g = 0; g < groups; ++g) {
+            const auto* const both = pairs + (g * width + a) * width;
+            const Index* const single = node.pairs.single.data() + g * width;
+            for (Index b = 0; b < width; ++b) part[b] = s ? single[b] - both[b] : both[b];
+            const Index here = s ? node.counts[g] - both[a] : both[a];
+            support += here;
+            for (Index b = 0; b < width; ++b) rows[b] += part[b];
+            for (Index l = 0; l < labels; ++l) {
+                const Key weight = leaves.key_weights[l][g];
+                whole[l] += weight * here;
+                Key* const out = ones.data() + l * width;
+                for (Index b = 0; b < width; ++b) out[b] += weight * part[b];
+            }
+        }
     });
 }
 
@@ -84,29 +111,36 @@ void LastOpener<Key>::count_as(Node<Key>& node, std::vector<T>& counted, std::ve
     for (Index g = 0; g < groups; ++g)
         for (const Index r : chosen)
             for (const Index f : pairs.features) kept.push_back(counted[(g * rows + r) * lanes + f]);
+    for (Index g = 0; g < groups; ++g)
+        for (Index b = 0; b < pairs.width; ++b) pairs.single.push_back(kept[(g * pairs.width + b) * pairs.width + b]);
 }
 
 template <class Key>
 void LastOpener<Key>::open(Node<Key>& node) {
-    const Index rest = circuit_.lattice->rest;
-    if (rest == 0) return;
+    const Leaves<Key>& leaves = circuit_.leaves;
+    if (circuit_.lattice->rest == 0) return;
     count(node);
+    weigh_costs(node);
+    auto lists = std::make_shared<KeyLists<Key>>();
+    lists->functionals = leaves.functionals();
     for (Index a = 0; a < node.pairs.width; ++a) {
         if (!list_sides(node, a)) continue;
         Branch<Key> branch;
         branch.feature = node.pairs.features[a];
         branch.active = a;
-        for (int s = 0; s < 2; ++s) {
-            Side& side = side_[s];
-            branch.cells[s] = merged(side);
-            branch.limit[s] = side.limit;
-            leaf1_.measure(side.counts, circuit_.leaves);
-            for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
-                if (!within(leaf1_.costs(static_cast<Index>(l)), side.limit)) leaf1_.key[l] = kNoKey<Key>;
-            branch.leaf[s] = leaf1_.key;
+        node.branches.push_back(branch);
+        for (const Side& side : side_) {
+            merge(side, *lists);
+            node.limits.insert(node.limits.end(), side.limit.begin(), side.limit.end());
+            leaf1_.measure(side.counts, leaves);
+            for (Index l = 0; l < leaves.labels(); ++l)
+                node.leaf_keys.push_back(within(leaf1_.costs(l), side.limit) ? leaf1_.key[l] : kNoKey<Key>);
         }
-        node.branches.push_back(std::move(branch));
     }
+    for (std::size_t b = 0; b < node.branches.size(); ++b)
+        for (std::size_t s = 0; s < 2; ++s) node.branches[b].cells[s] = (*lists)[2 * b + s];
+    node.connect(leaves.labels(), leaves.functionals());
+    node.lists.push_back(std::move(lists));
 }
 
 /// List both sides of the a-th active feature; tell whether any two trees fit the budgets together.
@@ -130,6 +164,20 @@ bool LastOpener<Key>::list_sides(const Node<Key>& node, Index a) {
     return true;
 }
 
+/// Write what the rows with each active feature cost under each label, by the first functional.
+template <class Key>
+void LastOpener<Key>::weigh_costs(const Node<Key>& node) {
+    if (node.budgets.empty()) return;
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index width = node.pairs.width;
+    single_costs_.assign(static_cast<std::size_t>(leaves.labels() * width), 0);
+    for (Index l = 0; l < leaves.labels(); ++l)
+        for (Index g = 0; g < leaves.groups(); ++g) {
+            const Index weight = leaves.cost_weights[0][l][g];
+            for (Index b = 0; b < width; ++b) single_costs_[l * width + b] += weight * node.pairs.single[g * width + b];
+        }
+}
+
 /// Limit each side by what the other one costs at least by the first functional, as if each leaf
 /// could take the cheapest label; tell whether the cheapest two fit.
 template <class Key>
@@ -143,13 +191,9 @@ bool LastOpener<Key>::bound_sides(const Node<Key>& node, Index a) {
         std::fill(side_[s].limit.begin(), side_[s].limit.end(), kUnlimited);
     }
     if (circuit_.lattice->rest > 1) {
-        if (node.pairs.wide.empty())
-            bound_stumps(node, node.pairs.narrow, a);
-        else
-            bound_stumps(node, node.pairs.wide, a);
+        node.pairs.read([&](const auto* pairs) { bound_stumps(node, pairs, a); });
         for (int s = 0; s < 2; ++s)
-            for (Index b = 0; b < node.pairs.width; ++b)
-                if (b != a) least[s] = std::min(least[s], stump_[s][b]);
+            for (Index b = 0; b < node.pairs.width; ++b) least[s] = std::min(least[s], stump_[s][b]);
     }
     for (int s = 0; s < 2; ++s) side_[s].limit[0] = node.budgets[0] - least[1 - s];
     return least[0] + least[1] <= node.budgets[0];
@@ -158,40 +202,38 @@ bool LastOpener<Key>::bound_sides(const Node<Key>& node, Index a) {
 /// Bound what two leaves below a and each other active feature cost, on either side of a.
 template <class Key>
 template <class T>
-void LastOpener<Key>::bound_stumps(const Node<Key>& node, const std::vector<T>& pairs, Index a) {
+void LastOpener<Key>::bound_stumps(const Node<Key>& node, const T* pairs, Index a) {
     const Leaves<Key>& leaves = circuit_.leaves;
     const Index width = node.pairs.width, groups = leaves.groups(), twice = 2 * leaves.cost_constants[0];
-    // what the rows with b cost, those with a and b; the least on the four parts
-    room_.assign(static_cast<std::size_t>(6 * width), 0);
-    Index* const other = room_.data();
-    Index* const both = other + width;
-    Index* const least[4] = {both + width, both + 2 * width, both + 3 * width, both + 4 * width};
-    std::fill_n(least[0], 4 * width, kUnlimited);
+    both_costs_.resize(static_cast<std::size_t>(width));
+    least_.assign(static_cast<std::size_t>(4 * width), kUnlimited);
+    Index* const both = both_costs_.data();
+    Index *const least11 = least_.data(), *const least10 = least11 + width;
+    Index *const least01 = least10 + width, *const least00 = least01 + width;
     for (Index l = 0; l < leaves.labels(); ++l) {
-        std::fill_n(other, 2 * width, 0);
+        std::fill_n(both, width, 0);
         Index one = 0, whole = 0;
         for (Index g = 0; g < groups; ++g) {
             const Index weight = leaves.cost_weights[0][l][g];
             if (weight == 0) continue;
             one += weight * side_[0].counts[g];
             whole += weight * node.counts[g];
-            const T* const matrix = pairs.data() + g * width * width;
-            const T* const row = matrix + a * width;
-            for (Index b = 0; b < width; ++b) {
-                both[b] += weight * row[b];
-                other[b] += weight * matrix[b * width + b];
-            }
+            const T* const row = pairs + (g * width + a) * width;
+            for (Index b = 0; b < width; ++b) both[b] += weight * row[b];
         }
+        const Index* const other = single_costs_.data() + l * width;
         for (Index b = 0; b < width; ++b) {
-            least[0][b] = std::min(least[0][b], both[b]);
-            least[1][b] = std::min(least[1][b], one - both[b]);
-            least[2][b] = std::min(least[2][b], other[b] - both[b]);
-            least[3][b] = std::min(least[3][b], whole - one - other[b] + both[b]);
+            least11[b] = std::min(least11[b], both[b]);
+            least10[b] = std::min(least10[b], one - both[b]);
+            least01[b] = std::min(least01[b], other[b] - both[b]);
+            least00[b] = std::min(least00[b], whole - one - other[b] + both[b]);
         }
     }
     for (int s = 0; s < 2; ++s) {
         stump_[s].resize(static_cast<std::size_t>(width));
-        for (Index b = 0; b < width; ++b) stump_[s][b] = least[2 * s][b] + least[2 * s + 1][b] + twice;
+        const Index *const first = s ? least01 : least11, *const second = s ? least00 : least10;
+        for (Index b = 0; b < width; ++b) stump_[s][b] = first[b] + second[b] + twice;
+        stump_[s][a] = kUnlimited;
     }
 }
 
@@ -207,8 +249,29 @@ void LastOpener<Key>::list(const Node<Key>& node, Index a, int s) {
     for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
         if (leaf1_.key[l] != kNoKey<Key>) push(side, leaf1_.key[l], 1, leaf1_.costs(static_cast<Index>(l)), nullptr);
     if (circuit_.lattice->rest < 2) return;
+    if (node.budgets.empty() && is_free(circuit_.leaves.rule)) return list_freely(node, a, s);
     for (Index b = 0; b < node.pairs.width; ++b)
         if (b != a && (node.budgets.empty() || stump_[s][b] <= side.limit[0])) list_stumps(node, a, s, b);
+}
+
+/// List the stumps on one side where neither budgets nor votes matter.
+template <class Key>
+void LastOpener<Key>::list_freely(const Node<Key>& node, Index a, int s) {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index width = node.pairs.width, labels = leaves.labels();
+    weighed_.weigh(node, a, s, leaves);
+    Side& side = side_[s];
+    for (Index b = 0; b < width; ++b) {
+        if (b == a || !weighed_.splits(b, leaves.rule.minsup)) continue;
+        const Limb twins = static_cast<Limb>(circuit_.multiplicity[node.pairs.features[b]]);
+        for (Index p = 0; p < labels; ++p)
+            for (Index q = 0; q < labels; ++q) {
+                if (p == q && !leaves.trivial_splits) continue;
+                side.keys.push_back(2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
+                                    weighed_.ones[q * width + b]);
+                side.values.push_back(twins);
+            }
+    }
 }
 
 template <class Key>
@@ -248,40 +311,35 @@ void LastOpener<Key>::push(Side& side, Key key, Limb value, const Index* cost1, 
     side.values.push_back(value);
 }
 
-/// Put the trees of one key that fit the limit together.
+/// Put the trees of one key that fit the limit together, as another list.
 template <class Key>
-std::shared_ptr<const KeyList<Key>> LastOpener<Key>::merged(const Side& side) {
-    auto list = std::make_shared<KeyList<Key>>();
-    list->functionals = static_cast<Index>(side.limit.size());
+void LastOpener<Key>::merge(const Side& side, KeyLists<Key>& lists) {
     const Index n = static_cast<Index>(side.keys.size());
-    if (list->functionals == 0) {
+    if (lists.functionals == 0) {
         const auto [low, high] = std::minmax_element(side.keys.begin(), side.keys.end());
         if (is_narrow<Key>(*high - *low, n)) {
-            list->base = *low;
-            list->dense.assign(static_cast<std::size_t>(*high - *low + 1), 0);
-            for (Index i = 0; i < n; ++i) list->dense[side.keys[i] - list->base] += side.values[i];
-            return list;
+            Limb* const values = lists.add_dense(*low, static_cast<Index>(*high - *low) + 1);
+            for (Index i = 0; i < n; ++i) values[static_cast<Index>(side.keys[i] - *low)] += side.values[i];
+            return;
         }
     }
     order_.clear();
     for (Index i = 0; i < n; ++i)
-        if (within(side.costs.data() + i * list->functionals, side.limit)) order_.push_back(i);
+        if (within(side.costs.data() + i * lists.functionals, side.limit)) order_.push_back(i);
     std::sort(order_.begin(), order_.end(), [&](Index i, Index j) { return side.keys[i] < side.keys[j]; });
+    lists.add_sparse();
     for (const Index i : order_) {
-        if (!list->keys.empty() && list->keys.back() == side.keys[i]) {
-            list->values.back() += side.values[i];
-            continue;
-        }
-        list->keys.push_back(side.keys[i]);
-        list->values.push_back(side.values[i]);
-        const Index* const cost = side.costs.data() + i * list->functionals;
-        list->costs.insert(list->costs.end(), cost, cost + list->functionals);
+        if (lists.places.back().size > 0 && lists.keys.back() == side.keys[i])
+            lists.values.back() += side.values[i];
+        else
+            lists.add_cell(side.keys[i], &side.values[i], side.costs.data() + i * lists.functionals);
     }
-    return list;
 }
 
 template struct MeasuredLeaf<Index>;
 template struct MeasuredLeaf<WideKey>;
+template struct WeighedSide<Index>;
+template struct WeighedSide<WideKey>;
 template class LastOpener<Index>;
 template class LastOpener<WideKey>;
 

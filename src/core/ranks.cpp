@@ -9,15 +9,20 @@ namespace {
 
 constexpr Index kKeptPairs = 8;  // below one feature; more are found again when they are needed
 
-std::vector<Index> labels_with(std::span<const auto> leaf, auto key) {
+template <class Key>
+std::vector<Index> labels_with(std::span<const Key> leaf, Key key) {
     std::vector<Index> labels;
     for (std::size_t l = 0; l < leaf.size(); ++l)
         if (leaf[l] == key) labels.push_back(static_cast<Index>(l));
     return labels;
 }
 
-Index count_labels(std::span<const auto> leaf, auto key) {
-    return std::count(leaf.begin(), leaf.end(), key);
+/// Return the label of the n-th leaf with a key.
+template <class Key>
+Index nth_label(std::span<const Key> leaf, Key key, Limb n) {
+    Index label = 0;
+    while (leaf[label] != key || n-- > 0) ++label;
+    return label;
 }
 
 [[noreturn]] void refuse() { throw std::out_of_range("the circuit holds no such tree"); }
@@ -81,20 +86,6 @@ struct Cursor<Key>::Grown {
     }
 };
 
-/// The leaves below a feature on one side of another, and pairs of them.
-template <class Key>
-struct Cursor<Key>::Stump {
-    struct Pair {
-        Key key1;
-        Index label1, label0;
-        auto operator<=>(const Pair&) const = default;
-    };
-    std::vector<Index> part1, part0;
-    MeasuredLeaf<Key> leaf1, leaf0;
-    bool exists = false;
-    std::vector<Pair> pairs;  ///< by key of child 1, then by label
-};
-
 /// A split found by its number.
 template <class Key>
 struct Cursor<Key>::Found {
@@ -102,6 +93,7 @@ struct Cursor<Key>::Found {
     Index one = 0, zero = 0;  ///< places of the children's cells
     Index twin = 0;
     std::vector<Limb> rank1, rank0;
+    std::vector<Limb> count;  ///< room
 };
 
 /// Keys, found by hashing.
@@ -147,17 +139,17 @@ Index Cursor<Key>::level_of(Index path) const {
     return std::upper_bound(base.begin(), base.end(), path) - base.begin() - 1;
 }
 
-/// Return the keys of a leaf by label; `kNoKey` where there is none within the budgets.
+/// Write the keys of a leaf by label; `kNoKey` where there is none within the budgets.
 template <class Key>
-std::vector<Key> Cursor<Key>::leaf_keys(std::span<const Index> counts, std::span<const Index> budgets) const {
+void Cursor<Key>::leaf_keys(std::span<const Index> counts, std::span<const Index> budgets,
+                            std::vector<Key>& keys) const {
     const Leaves<Key>& leaves = circuit_.leaves;
-    std::vector<Key> keys(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
+    keys.assign(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
     for_each_label(counts, leaves.rule, [&](Index label) {
         for (std::size_t d = 0; d < budgets.size(); ++d)
             if (leaves.cost(static_cast<Index>(d), label, counts) > budgets[d]) return;
         keys[label] = leaves.key(label, counts);
     });
-    return keys;
 }
 
 template <class Key>
@@ -170,16 +162,13 @@ typename Cursor<Key>::NodePtr Cursor<Key>::node(Index level, Index number) {
     made->limbs = limbs_of(level);
     made->counts = circuit_.counts.row(id);
     made->budgets = circuit_.budgets.row(id);
-    Index bytes = static_cast<Index>(sizeof(Node<Key>));
-    if (level < circuit_.lattice->levels)
+    if (level < circuit_.lattice->levels) {
         open_upper(*made, level);
-    else
+        nodes_.insert(id, made, made->bytes());
+    } else {
         opener_.open(*made);
-    for (const Branch<Key>& branch : made->branches) {
-        bytes += static_cast<Index>(sizeof(branch)) + 64;
-        if (branch.below[0] < 0) bytes += branch.cells[0]->bytes() + branch.cells[1]->bytes();
+        nodes_.insert(id, made, made->bytes() + (made->lists.empty() ? 0 : made->lists[0]->bytes()));
     }
-    nodes_.insert(id, made, bytes + made->pairs.bytes());
     return made;
 }
 
@@ -196,11 +185,14 @@ void Cursor<Key>::open_upper(Node<Key>& node, Index level) {
         for (int s = 0; s < 2; ++s) {
             const Index id = s ? zero : one;
             branch.below[s] = id - lattice.base[level + 1];
-            branch.cells[s] = list(level + 1, branch.below[s]);
-            branch.leaf[s] = leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id));
+            node.lists.push_back(list(level + 1, branch.below[s]));
+            branch.cells[s] = (*node.lists.back())[0];
+            leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id), leaf_);
+            node.leaf_keys.insert(node.leaf_keys.end(), leaf_.begin(), leaf_.end());
         }
-        node.branches.push_back(std::move(branch));
+        node.branches.push_back(branch);
     }
+    node.connect(circuit_.leaves.labels(), circuit_.leaves.functionals());
 }
 
 /// Return the cells of a path by key.
@@ -209,7 +201,7 @@ typename Cursor<Key>::ListPtr Cursor<Key>::list(Index level, Index number) {
     const Index id = circuit_.lattice->base[level] + number;
     if (ListPtr known = lists_.find(id)) return known;
     const LevelView<Key>& stored = circuit_.levels[level];
-    auto made = std::make_shared<const KeyList<Key>>(
+    auto made = std::make_shared<const KeyLists<Key>>(
         sorted_by_key(stored.cells.part(stored.starts[number], stored.stops[number])));
     lists_.insert(id, made, made->bytes());
     return made;
@@ -245,13 +237,18 @@ std::vector<std::pair<Index, Index>> Cursor<Key>::trivial_ranks(const Branch<Key
 /// Count the trees of a pair of cells, with all names of the feature.
 template <class Key>
 void Cursor<Key>::count_pair(const Node<Key>& node, const Branch<Key>& branch, Index i, Index j, Limb* count) const {
-    const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+    const KeyList<Key>&ones = branch.cells[0], &zeros = branch.cells[1];
+    const Limb names = static_cast<Limb>(circuit_.multiplicity[branch.feature]);
+    if (node.limbs == 1 && circuit_.leaves.trivial_splits) {
+        count[0] = ones.value(i)[0] * zeros.value(j)[0] * names;
+        return;
+    }
     const Limbs<0> limbs{node.limbs};
     limbs.clear(count);
     add_product(count, node.limbs, ones.value(i), zeros.value(j), ones.limbs);
     if (!circuit_.leaves.trivial_splits)
         limbs.subtract(count, static_cast<Limb>(trivial_pairs(branch, ones.key(i), zeros.key(j))));
-    limbs.scale(count, node.limbs, static_cast<Limb>(circuit_.multiplicity[branch.feature]), count);
+    limbs.scale(count, node.limbs, names, count);
 }
 
 template <class Key>
@@ -268,13 +265,13 @@ void Cursor<Key>::add_pair(const Node<Key>& node, Index branch, Index i, Index j
 template <class Key>
 void Cursor<Key>::add_dense(const Node<Key>& node, Index at, Key key, Choices& choices) const {
     const Branch<Key>& branch = node.branches[at];
-    const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+    const KeyList<Key>&ones = branch.cells[0], &zeros = branch.cells[1];
     const Key apart = key - ones.base - zeros.base;
-    const Index first = static_cast<Index>(std::max<Key>(0, apart - (zeros.size() - 1)));
-    const Index last = static_cast<Index>(std::min<Key>(ones.size() - 1, apart));
+    const Index first = static_cast<Index>(std::max<Key>(0, apart - (zeros.size - 1)));
+    const Index last = static_cast<Index>(std::min<Key>(ones.size - 1, apart));
     if (first > last) return;
-    const Limb* const up = ones.dense.data();
-    const Limb* const down = zeros.dense.data() + static_cast<Index>(apart);
+    const Limb* const up = ones.values;
+    const Limb* const down = zeros.values + static_cast<Index>(apart);
     Limb sum = 0;
     for (Index i = first; i <= last; ++i) sum += up[i] * down[-i];
     if (!circuit_.leaves.trivial_splits)
@@ -291,7 +288,7 @@ void Cursor<Key>::add_dense(const Node<Key>& node, Index at, Key key, Choices& c
 template <class Key>
 void Cursor<Key>::match_each(const Node<Key>& node, Index branch, std::span<const Key> keys,
                              std::vector<Choices>& made) const {
-    const KeyList<Key>&ones = *node.branches[branch].cells[0], &zeros = *node.branches[branch].cells[1];
+    const KeyList<Key>&ones = node.branches[branch].cells[0], &zeros = node.branches[branch].cells[1];
     const bool dense = node.limbs == 1 && ones.is_dense() && zeros.is_dense();
     for (std::size_t s = 0; s < keys.size(); ++s) {
         if (dense)
@@ -308,9 +305,9 @@ void Cursor<Key>::match_each(const Node<Key>& node, Index branch, std::span<cons
 template <class Key>
 void Cursor<Key>::match_all(const Node<Key>& node, Index branch, const SlotTable& slots,
                             std::vector<Choices>& made) const {
-    const KeyList<Key>&ones = *node.branches[branch].cells[0], &zeros = *node.branches[branch].cells[1];
-    for (Index i = 0; i < ones.size(); ++i)
-        for (Index j = 0; j < zeros.size(); ++j) {
+    const KeyList<Key>&ones = node.branches[branch].cells[0], &zeros = node.branches[branch].cells[1];
+    for (Index i = 0; i < ones.size; ++i)
+        for (Index j = 0; j < zeros.size; ++j) {
             const std::int32_t slot = slots.find(ones.keys[i] + zeros.keys[j]);
             if (slot >= 0 && fit_together(ones, i, zeros, j, node.budgets)) add_pair(node, branch, i, j, made[slot]);
         }
@@ -320,14 +317,18 @@ void Cursor<Key>::match_all(const Node<Key>& node, Index branch, const SlotTable
 template <class Key>
 void Cursor<Key>::take_apart(Node<Key>& node, std::span<const Key> keys) {
     std::vector<Choices> made(keys.size());
+    for (Choices& choices : made) {
+        choices.items.reserve(node.branches.size());
+        choices.until.reserve(node.branches.size() * static_cast<std::size_t>(node.limbs));
+    }
     std::vector<std::size_t> before(keys.size());
     std::unique_ptr<SlotTable> slots;
     const Index wanted = static_cast<Index>(keys.size());
     for (Index b = 0; b < static_cast<Index>(node.branches.size()); ++b) {
-        const KeyList<Key>&ones = *node.branches[b].cells[0], &zeros = *node.branches[b].cells[1];
+        const KeyList<Key>&ones = node.branches[b].cells[0], &zeros = node.branches[b].cells[1];
         for (std::size_t s = 0; s < keys.size(); ++s) before[s] = made[s].items.size();
         const bool sparse = !ones.is_dense() && !zeros.is_dense();
-        if (sparse && 2 * ones.size() * zeros.size() < wanted * (ones.size() + zeros.size())) {
+        if (sparse && 2 * ones.size * zeros.size < wanted * (ones.size + zeros.size)) {
             if (!slots) slots = std::make_unique<SlotTable>(keys);
             match_all(node, b, *slots, made);
         } else {
@@ -389,24 +390,25 @@ void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, c
     });
     const Index base = circuit_.lattice->base[level];
     std::vector<Key> missing;
+    std::vector<const Request*> splitting;
+    Found found;
     for (std::size_t start = 0, stop; start < requests.size(); start = stop) {
         const Index number = requests[start].number;
         stop = start;
         while (stop < requests.size() && requests[stop].number == number) ++stop;
         const std::span group(requests.data() + start, stop - start);
-        const std::vector<Key> leaf = leaf_keys(circuit_.counts.row(base + number), circuit_.budgets.row(base + number));
+        leaf_keys(circuit_.counts.row(base + number), circuit_.budgets.row(base + number), leaf_);
         // a cell's first trees are its leaves: nothing needs to be opened for those
-        std::vector<const Request*> splitting;
+        splitting.clear();
         for (const Request& request : group) {
             Limb* const rank = here.ranks.data() + request.rank;
-            const std::vector<Index> labels = labels_with(std::span<const Key>(leaf), request.key);
-            const Limb count[1] = {labels.size()};
             const bool small = std::all_of(rank + 1, rank + here.limbs, [](Limb limb) { return limb == 0; });
-            if (small && rank[0] < count[0]) {
-                grown.parts[request.out].code = -1 - labels[rank[0]];
+            const Limb count = static_cast<Limb>(std::count(leaf_.begin(), leaf_.end(), request.key));
+            if (small && rank[0] < count) {
+                grown.parts[request.out].code = -1 - nth_label<Key>(leaf_, request.key, rank[0]);
                 continue;
             }
-            Limbs<0>{here.limbs}.subtract(rank, count[0]);
+            Limbs<0>{here.limbs}.subtract(rank, count);
             splitting.push_back(&request);
         }
         if (splitting.empty()) continue;
@@ -418,9 +420,9 @@ void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, c
                 missing.push_back(request->key);
         if (!missing.empty()) take_apart(*opened, missing);
         for (const Request* request : splitting) {
-            const Found found = find(*opened, opened->choices.at(request->key), request->key, here.ranks.data() + request->rank);
+            find(*opened, opened->choices.at(request->key), request->key, here.ranks.data() + request->rank, found);
             const Branch<Key>& branch = *found.branch;
-            const Key keys[2] = {branch.cells[0]->key(found.one), branch.cells[1]->key(found.zero)};
+            const Key keys[2] = {branch.cells[0].key(found.one), branch.cells[1].key(found.zero)};
             Index child[2];
             for (int s = 0; s < 2; ++s) {
                 const std::vector<Limb>& rank = s ? found.rank0 : found.rank1;
@@ -438,8 +440,7 @@ void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, c
 
 /// Find a split by its number among those of a cell.
 template <class Key>
-typename Cursor<Key>::Found Cursor<Key>::find(const Node<Key>& node, const Choices& choices, Key key,
-                                              const Limb* rank) const {
+void Cursor<Key>::find(const Node<Key>& node, const Choices& choices, Key key, const Limb* rank, Found& found) const {
     const Index limbs = node.limbs;
     const Limb* const until = choices.until.data();
     Index low = 0, high = static_cast<Index>(choices.items.size());
@@ -452,7 +453,6 @@ typename Cursor<Key>::Found Cursor<Key>::find(const Node<Key>& node, const Choic
     }
     if (low == static_cast<Index>(choices.items.size())) refuse();
     const Choices::Item item = choices.items[low];
-    Found found;
     found.branch = &node.branches[item.branch];
     found.one = item.one;
     found.zero = item.zero;
@@ -460,9 +460,10 @@ typename Cursor<Key>::Found Cursor<Key>::find(const Node<Key>& node, const Choic
     found.rank0.resize(static_cast<std::size_t>(limbs));
     Limb* const pair = found.rank1.data();
     if (low > 0) subtract(pair, until + (low - 1) * limbs, limbs);
-    const KeyList<Key>&ones = *found.branch->cells[0], &zeros = *found.branch->cells[1];
+    const KeyList<Key>&ones = found.branch->cells[0], &zeros = found.branch->cells[1];
     if (item.one < 0) {
-        std::vector<Limb> count(static_cast<std::size_t>(limbs));
+        found.count.resize(static_cast<std::size_t>(limbs));
+        std::vector<Limb>& count = found.count;
         for_each_pair(ones, zeros, key, node.budgets, [&](Index i, Index j) {
             count_pair(node, *found.branch, i, j, count.data());
             found.one = i;
@@ -482,7 +483,6 @@ typename Cursor<Key>::Found Cursor<Key>::find(const Node<Key>& node, const Choic
         Limbs<0>{limbs}.add(pair, Limb{1});
     }
     divide(pair, limbs, count0, zeros.limbs, found.rank0.data());
-    return found;
 }
 
 // --- below the last level ------------------------------------------------------------------------
@@ -505,27 +505,53 @@ void Cursor<Key>::measure_stump(const Node<Key>& node, const Branch<Key>& branch
     stump.leaf0.measure(stump.part0, leaves);
 }
 
-/// List the pairs of leaves there that have a key together, in their order.
+/// Call `use(b)` for the active features that may have pairs of leaves with a key together on one
+/// side of a branch, with those pairs in `stump_`, until it returns true.
 template <class Key>
-void Cursor<Key>::match_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Key key,
-                              Stump& stump) const {
-    stump.pairs.clear();
-    if (b == branch.active) return;
-    measure_stump(node, branch, s, b, stump);
-    if (!stump.exists) return;
-    const Index labels = circuit_.leaves.labels();
-    const auto& limit = branch.limit[s];
+template <class Use>
+void Cursor<Key>::for_each_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Key key, Use use) {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index width = node.pairs.width, labels = leaves.labels();
+    if (circuit_.lattice->rest < 2) return;
+    weighed_.weigh(node, branch.active, s, leaves);
+    hits_.assign(static_cast<std::size_t>(width), 0);
+    const Key rest = key - 2 * leaves.key_constant;
     for (Index p = 0; p < labels; ++p)
         for (Index q = 0; q < labels; ++q) {
-            const Key key1 = stump.leaf1.key[p], key0 = stump.leaf0.key[q];
-            if (key1 == kNoKey<Key> || key0 == kNoKey<Key> || key1 + key0 != key) continue;
-            if (p == q && !circuit_.leaves.trivial_splits) continue;
-            bool fits = true;
-            for (std::size_t d = 0; d < limit.size(); ++d)
-                fits = fits && stump.leaf1.costs(p)[d] + stump.leaf0.costs(q)[d] <= limit[d];
-            if (fits) stump.pairs.push_back({key1, p, q});
+            if (p == q && !leaves.trivial_splits) continue;
+            // keys of the two parts: ones[p] and whole[q] − ones[q]
+            const Key *const ones = weighed_.ones.data() + p * width, *const others = weighed_.ones.data() + q * width;
+            const Key apart = rest - weighed_.whole[q];
+            for (Index b = 0; b < width; ++b) hits_[b] |= ones[b] - others[b] == apart;
         }
-    std::sort(stump.pairs.begin(), stump.pairs.end());
+    for (Index b = 0; b < width; ++b) {
+        if (!hits_[b] || b == branch.active || !weighed_.splits(b, leaves.rule.minsup)) continue;
+        match_stump(node, branch, s, b, key);
+        if (use(b)) return;
+    }
+}
+
+/// List the pairs of leaves below the b-th active feature that have a key together, in their order.
+template <class Key>
+void Cursor<Key>::match_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Key key) {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index labels = leaves.labels(), width = node.pairs.width;
+    const auto limit = branch.limit[s];
+    const bool measured = !limit.empty() || !is_free(leaves.rule);
+    if (measured) measure_stump(node, branch, s, b, stump_);
+    stump_.pairs.clear();
+    for (Index p = 0; p < labels; ++p)
+        for (Index q = 0; q < labels; ++q) {
+            const Key one = weighed_.ones[p * width + b] + leaves.key_constant;
+            const Key zero = weighed_.whole[q] - weighed_.ones[q * width + b] + leaves.key_constant;
+            if (one + zero != key || (p == q && !leaves.trivial_splits)) continue;
+            bool fits = true;
+            if (measured) fits = stump_.leaf1.key[p] != kNoKey<Key> && stump_.leaf0.key[q] != kNoKey<Key>;
+            for (std::size_t d = 0; fits && d < limit.size(); ++d)
+                fits = stump_.leaf1.costs(p)[d] + stump_.leaf0.costs(q)[d] <= limit[d];
+            if (fits) stump_.pairs.push_back({one, p, q});
+        }
+    if (stump_.pairs.size() > 1) std::sort(stump_.pairs.begin(), stump_.pairs.end());
 }
 
 /// Find a tree of depth at most 1 on one side of a branch; return where it was put.
@@ -534,22 +560,22 @@ Index Cursor<Key>::unrank_side(const Node<Key>& node, const Branch<Key>& branch,
                                Grown& grown) {
     for (std::size_t l = 0; l < branch.leaf[s].size(); ++l)
         if (branch.leaf[s][l] == key && rank-- == 0) return grown.add(-1 - static_cast<Index>(l));
-    if (circuit_.lattice->rest < 2) refuse();
-    Stump stump;
-    for (Index b = 0; b < node.pairs.width; ++b) {
-        match_stump(node, branch, s, b, key, stump);
+    Index at = -1;
+    for_each_stump(node, branch, s, key, [&](Index b) {
         const Index feature = node.pairs.features[b];
-        const Limb names = static_cast<Limb>(twins_.count(feature)), count = names * stump.pairs.size();
+        const Limb names = static_cast<Limb>(twins_.count(feature)), count = names * stump_.pairs.size();
         if (rank >= count) {
             rank -= count;
-            continue;
+            return false;
         }
-        const auto& pair = stump.pairs[rank / names];
-        const Index at = grown.add(), one = grown.add(-1 - pair.label1), zero = grown.add(-1 - pair.label0);
+        const auto& pair = stump_.pairs[rank / names];
+        at = grown.add();
+        const Index one = grown.add(-1 - pair.label1), zero = grown.add(-1 - pair.label0);
         grown.split(at, twins_, feature, static_cast<Index>(rank % names), one, zero);
-        return at;
-    }
-    refuse();
+        return true;
+    });
+    if (at < 0) refuse();
+    return at;
 }
 
 // --- from trees to numbers -----------------------------------------------------------------------
@@ -567,8 +593,8 @@ std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::si
     const Index id = circuit_.lattice->base[level] + number, code = tree.codes[at];
     const Key key = tree.keys[at];
     const Index twin = tree.twins[at++];
-    const std::vector<Key> leaf = leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id));
-    const std::vector<Index> labels = labels_with(std::span<const Key>(leaf), key);
+    leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id), leaf_);
+    const std::vector<Index> labels = labels_with<Key>(leaf_, key);
     std::vector<Limb> rank(static_cast<std::size_t>(limbs_of(level)));
     const Limbs<0> arithmetic{limbs_of(level)};
     if (code < 0) {
@@ -579,7 +605,6 @@ std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::si
     }
     const NodePtr opened = node(level, number);
     const Branch<Key>& branch = opened->branch(code);
-    if (&branch == opened->branches.data() + opened->branches.size() || branch.feature != code) refuse();
     const Choices& splits = choices(*opened, key);
     const Key key1 = tree.keys[at];
     arithmetic.add(rank.data(), static_cast<Limb>(labels.size()));
@@ -587,15 +612,15 @@ std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::si
     for (std::size_t k = 0; k < splits.items.size(); ++k) {
         const Choices::Item item = splits.items[k];
         if (&opened->branches[item.branch] != &branch) continue;
-        if (item.one >= 0 && branch.cells[0]->key(item.one) != key1) continue;
+        if (item.one >= 0 && branch.cells[0].key(item.one) != key1) continue;
         zero = item.zero;
         if (k > 0) arithmetic.add(rank.data(), splits.until.data() + static_cast<Index>(k - 1) * opened->limbs);
         break;
     }
     if (zero < 0) {
         std::vector<Limb> count(rank.size());
-        for_each_pair(*branch.cells[0], *branch.cells[1], key, opened->budgets, [&](Index i, Index j) {
-            if (branch.cells[0]->key(i) == key1) {
+        for_each_pair(branch.cells[0], branch.cells[1], key, opened->budgets, [&](Index i, Index j) {
+            if (branch.cells[0].key(i) == key1) {
                 zero = j;
                 return true;
             }
@@ -612,7 +637,7 @@ std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::si
         else
             child[s] = {rank_side(tree, at, *opened, branch, s)};
     }
-    const KeyList<Key>& zeros = *branch.cells[1];
+    const KeyList<Key>& zeros = branch.cells[1];
     const Index limbs = opened->limbs;
     std::vector<Limb> pair(rank.size()), skipped(rank.size());
     child[0].resize(static_cast<std::size_t>(zeros.limbs));
@@ -638,7 +663,7 @@ Limb Cursor<Key>::rank_side(const MeasuredTree<Key>& tree, std::size_t& at, cons
     const Index code = tree.codes[at];
     const Key key = tree.keys[at];
     const Index twin = tree.twins[at++];
-    const std::vector<Index> labels = labels_with(std::span<const Key>(branch.leaf[s]), key);
+    const std::vector<Index> labels = labels_with<Key>(branch.leaf[s], key);
     if (code < 0) {
         const auto found = std::find(labels.begin(), labels.end(), -1 - code);
         if (found == labels.end()) refuse();
@@ -647,38 +672,41 @@ Limb Cursor<Key>::rank_side(const MeasuredTree<Key>& tree, std::size_t& at, cons
     const Index label1 = -1 - tree.codes[at], label0 = -1 - tree.codes[at + 1];
     at += 2;
     Limb rank = labels.size();
-    Stump stump;
-    for (Index b = 0; b < node.pairs.width; ++b) {
-        match_stump(node, branch, s, b, key, stump);
+    bool found = false;
+    for_each_stump(node, branch, s, key, [&](Index b) {
         const Limb names = static_cast<Limb>(twins_.count(node.pairs.features[b]));
         if (node.pairs.features[b] != code) {
-            rank += names * stump.pairs.size();
-            continue;
+            rank += names * stump_.pairs.size();
+            return false;
         }
-        for (std::size_t k = 0; k < stump.pairs.size(); ++k)
-            if (stump.pairs[k].label1 == label1 && stump.pairs[k].label0 == label0)
-                return rank + k * names + static_cast<Limb>(twin);
-        break;
-    }
-    refuse();
+        for (std::size_t k = 0; k < stump_.pairs.size() && !found; ++k) {
+            found = stump_.pairs[k].label1 == label1 && stump_.pairs[k].label0 == label0;
+            if (found) rank += k * names + static_cast<Limb>(twin);
+        }
+        return true;
+    });
+    if (!found) refuse();
+    return rank;
 }
 
 // --- one step at a time --------------------------------------------------------------------------
 
 template <class Key>
 std::vector<Index> Cursor<Key>::labels(Position at, Key key) {
-    if (at.side < 0) return labels_with(std::span<const Key>(leaf_keys(circuit_.counts.row(at.path), circuit_.budgets.row(at.path))), key);
+    if (at.side < 0) {
+        leaf_keys(circuit_.counts.row(at.path), circuit_.budgets.row(at.path), leaf_);
+        return labels_with<Key>(leaf_, key);
+    }
     const Index level = level_of(at.path);
     const NodePtr opened = node(level, at.path - circuit_.lattice->base[level]);
     const Branch<Key>& branch = opened->branch(at.side / 2);
     const int s = static_cast<int>(at.side % 2);
-    if (at.end < 0) return labels_with(std::span<const Key>(branch.leaf[s]), key);
+    if (at.end < 0) return labels_with<Key>(branch.leaf[s], key);
     const auto& features = opened->pairs.features;
     const Index b = std::lower_bound(features.begin(), features.end(), at.end / 2) - features.begin();
-    Stump stump;
-    measure_stump(*opened, branch, s, b, stump);
-    if (!stump.exists) return {};
-    return labels_with(std::span<const Key>(at.end % 2 ? stump.leaf0.key : stump.leaf1.key), key);
+    measure_stump(*opened, branch, s, b, stump_);
+    if (!stump_.exists) return {};
+    return labels_with<Key>(at.end % 2 ? stump_.leaf0.key : stump_.leaf1.key, key);
 }
 
 template <class Key>
@@ -697,7 +725,7 @@ Splits<Key> Cursor<Key>::splits(Position at, Key key) {
     };
     if (at.side < 0) {
         for (const Branch<Key>& branch : opened->branches) {
-            const KeyList<Key>&ones = *branch.cells[0], &zeros = *branch.cells[1];
+            const KeyList<Key>&ones = branch.cells[0], &zeros = branch.cells[1];
             for_each_pair(ones, zeros, key, opened->budgets, [&](Index i, Index j) {
                 add(branch.feature, ones.key(i), ones.value(i), zeros.key(j), zeros.value(j), ones.limbs);
                 return false;
@@ -706,17 +734,18 @@ Splits<Key> Cursor<Key>::splits(Position at, Key key) {
         return found;
     }
     const Branch<Key>& branch = opened->branch(at.side / 2);
-    Stump stump;
-    for (Index b = 0; b < opened->pairs.width && circuit_.lattice->rest > 1; ++b) {
-        match_stump(*opened, branch, static_cast<int>(at.side % 2), b, key, stump);
-        for (std::size_t k = 0; k < stump.pairs.size(); ++k) {
-            const Key key1 = stump.pairs[k].key1;
-            if (k > 0 && stump.pairs[k - 1].key1 == key1) continue;
-            const Limb count1 = static_cast<Limb>(std::count(stump.leaf1.key.begin(), stump.leaf1.key.end(), key1));
-            const Limb count0 = static_cast<Limb>(std::count(stump.leaf0.key.begin(), stump.leaf0.key.end(), key - key1));
+    const int s = static_cast<int>(at.side % 2);
+    for_each_stump(*opened, branch, s, key, [&](Index b) {
+        measure_stump(*opened, branch, s, b, stump_);
+        for (std::size_t k = 0; k < stump_.pairs.size(); ++k) {
+            const Key key1 = stump_.pairs[k].key1;
+            if (k > 0 && stump_.pairs[k - 1].key1 == key1) continue;
+            const Limb count1 = static_cast<Limb>(std::count(stump_.leaf1.key.begin(), stump_.leaf1.key.end(), key1));
+            const Limb count0 = static_cast<Limb>(std::count(stump_.leaf0.key.begin(), stump_.leaf0.key.end(), key - key1));
             add(opened->pairs.features[b], key1, &count1, key - key1, &count0, 1);
         }
-    }
+        return false;
+    });
     return found;
 }
 

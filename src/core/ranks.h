@@ -80,15 +80,26 @@ class Cursor {
   private:
     struct Batch;
     struct Grown;
-    struct Stump;
     struct Found;
     struct SlotTable;
+    /// The leaves below a feature on one side of another, and pairs of them.
+    struct Stump {
+        struct Pair {
+            Key key1;
+            Index label1, label0;
+            auto operator<=>(const Pair&) const = default;
+        };
+        std::vector<Index> part1, part0;
+        MeasuredLeaf<Key> leaf1, leaf0;
+        bool exists = false;
+        std::vector<Pair> pairs;  ///< by key of child 1, then by label
+    };
     using NodePtr = std::shared_ptr<Node<Key>>;
-    using ListPtr = std::shared_ptr<const KeyList<Key>>;
+    using ListPtr = std::shared_ptr<const KeyLists<Key>>;
 
     Index limbs_of(Index level) const { return circuit_.levels.empty() ? 1 : circuit_.levels[level].cells.limbs; }
     Index level_of(Index path) const;
-    std::vector<Key> leaf_keys(std::span<const Index> counts, std::span<const Index> budgets) const;
+    void leaf_keys(std::span<const Index> counts, std::span<const Index> budgets, std::vector<Key>& keys) const;
 
     NodePtr node(Index level, Index number);
     void open_upper(Node<Key>& node, Index level);
@@ -105,11 +116,13 @@ class Cursor {
     std::vector<std::pair<Index, Index>> trivial_ranks(const Branch<Key>& branch, Key key1, Key key0) const;
 
     void descend(Index level, Batch& here, Batch& next, Grown& grown, const Control& control);
-    Found find(const Node<Key>& node, const Choices& choices, Key key, const Limb* rank) const;
+    void find(const Node<Key>& node, const Choices& choices, Key key, const Limb* rank, Found& found) const;
     Index unrank_side(const Node<Key>& node, const Branch<Key>& branch, int s, Key key, Limb rank, Grown& grown);
 
     void measure_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Stump& stump) const;
-    void match_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Key key, Stump& stump) const;
+    template <class Use>
+    void for_each_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Key key, Use use);
+    void match_stump(const Node<Key>& node, const Branch<Key>& branch, int s, Index b, Key key);
 
     std::vector<Limb> rank_below(const MeasuredTree<Key>& tree, std::size_t& at, Index level, Index number);
     Limb rank_side(const MeasuredTree<Key>& tree, std::size_t& at, const Node<Key>& node, const Branch<Key>& branch,
@@ -117,9 +130,15 @@ class Cursor {
 
     CircuitView<Key> circuit_;
     Twins twins_;
-    Cache<const KeyList<Key>> lists_;
+    Cache<const KeyLists<Key>> lists_;
     Cache<Node<Key>> nodes_;
     LastOpener<Key> opener_;
+
+    // room
+    std::vector<Key> leaf_;
+    WeighedSide<Key> weighed_;
+    std::vector<char> hits_;
+    Stump stump_;
 };
 
 }  // namespace adtc

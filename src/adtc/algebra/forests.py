@@ -56,24 +56,30 @@ class Forest:
         return (np.diff(self.starts) + 1) // 2
 
     def trees(self) -> list[Tree]:
-        """Return the trees as values; they share their leaves."""
+        """Return the trees as values; they share leaves and stumps."""
         codes: list[int] = self.codes.tolist()
-        leaves = {code: Leaf(-1 - code) for code in set(codes) if code < 0}
-        stack: list[Tree] = []
+        ends: list[int] = self.starts.tolist()
+        leaves = [Leaf(label) for label in range(-min(codes, default=0))]
+        stumps: dict[tuple[int, int, int], Split] = {}
         found: list[Tree] = []
-        starts = self.starts.tolist()
-        for start, stop in itertools.pairwise(starts):
-            # from behind, both children of a split are there before it
-            at = stop - 1
-            while at >= start:
+        for start, stop in itertools.pairwise(ends):
+            stack: list[Tree] = []
+            # from behind: both children of a split come before it, child 1 last
+            for at in range(stop - 1, start - 1, -1):
                 code = codes[at]
-                at -= 1
                 if code < 0:
-                    stack.append(leaves[code])
-                else:
-                    t1, t0 = stack.pop(), stack.pop()
+                    stack.append(leaves[-1 - code])
+                    continue
+                t1, t0 = stack.pop(), stack.pop()
+                one, zero = codes[at + 1], codes[at + 2]
+                if one >= 0 or zero >= 0:
                     stack.append(Split(code, t1, t0))
-            found.append(stack.pop())
+                    continue
+                stump = stumps.get((code, one, zero))
+                if stump is None:
+                    stump = stumps[code, one, zero] = Split(code, t1, t0)
+                stack.append(stump)
+            found += stack
         return found
 
 
