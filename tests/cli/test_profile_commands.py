@@ -361,6 +361,22 @@ def test_trees_of_a_table_show_the_metrics_of_the_question() -> None:
     assert given["count"] == answer("count", *SPACE, "--where", "tnr >= 0.5 and size <= 2")["count"]
 
 
+def test_drawn_trees_keep_small_leaves_to_themselves(folder: Path) -> None:
+    args = ["draw", "german-credit", "--maxdep", "2", "--metrics", "size, acc", "-n", "8"]
+    args += ["--seed", "1", "--small", "40", "--svg", "pictures"]
+    given = answer(*args)
+    leaves = [leaf for tree in given["trees"] for leaf in tree["leaves"]]
+    hidden = [leaf for leaf in leaves if leaf["support"] is None]
+    assert hidden
+    assert all(leaf["counts"] is None and leaf["shares"] is None for leaf in hidden)
+    assert all(leaf["support"] >= 40 for leaf in leaves if leaf["support"] is not None)
+    rules = [line for line in run(*args).stdout.splitlines() if " then " in line]
+    pictures = "".join(path.read_text() for path in (folder / "pictures").iterdir())
+    shown = "\n".join([*rules, *re.findall(r"<text .*</text>", pictures)])
+    assert "(fewer than 40 rows)" in shown
+    assert not re.search(r"\b[1-3]?\d rows?\b(?<!40 rows)", shown)
+
+
 # --- the report -------------------------------------------------------------------------------
 
 

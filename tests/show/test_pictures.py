@@ -191,7 +191,8 @@ def test_numbers_make_way_for_the_front():
     assert line == [(0.0, 0.5), (0.0, 0.55), (1.0, 0.55)]
     assert free_place((0, 0), (0.4, 0.3), line)[1] != 0.5
     assert free_place((5, 5), (0.4, 0.3), line) == (0.5, 0.5)
-    assert free_place((0, 0), (0.9, 0.99), line) == (0.5, 0.5)
+    assert free_place((0, 0), (0.9, 0.99), line) is None
+    assert free_place((0, 0), (0.9, 0.99), []) == (0.5, 0.5)
 
 
 def test_the_cloud_of_a_front_is_in_its_view(profile):

@@ -5,15 +5,18 @@ Every tree keeps its one number, its rank in the whole profile.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adtc.algebra.trees import predict
 from adtc.errors import QueryError
-from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
 from adtc.show import views, words
+
+if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
+    from adtc.profiles.numbered import DrawnTree
 
 MOST_POINTS = 200  # points of a front that are listed
 _MOST_DRAWN = 6  # points of a front whose trees are drawn
@@ -25,7 +28,7 @@ _DRAWN = 3  # trees that are drawn where nothing else is asked for
 class Shown:
     """A tree in a report, and why it is there."""
 
-    drawn: DrawnTree
+    drawn: "DrawnTree"
     roles: list[str] = field(default_factory=list)
 
 
@@ -48,13 +51,13 @@ class Exhibits:
     """
 
     front: Front | None
-    points: Mapping[int, DrawnTree] = field(default_factory=dict)
+    points: "Mapping[int, DrawnTree]" = field(default_factory=dict)
     on_front: Sequence[Shown] = ()
     chosen: Sequence[Shown] = ()
     remark: str = ""
 
     @property
-    def ends(self) -> list[DrawnTree]:
+    def ends(self) -> "list[DrawnTree]":
         """The trees at the two ends of the front; none without a circuit."""
         return [one.drawn for one in (*self.on_front[:1], *self.on_front[-1:])]
 
@@ -69,7 +72,7 @@ def exhibits(
     whole: Profile,
     chosen: Profile,
     *,
-    trees: int | Sequence[DrawnTree] | None,
+    trees: "int | Sequence[DrawnTree] | None",
     ranks: Sequence[int],
     best: int,
     seed: int,
@@ -111,7 +114,7 @@ def exhibits(
     return Exhibits(front, points, drawn_points, gathered(asked), remark)
 
 
-def _how(drawn: DrawnTree) -> str:
+def _how(drawn: "DrawnTree") -> str:
     return "chosen by hand" if drawn.seed is None else f"drawn at random, seed {drawn.seed}"
 
 
@@ -137,22 +140,21 @@ def main_front(profile: Profile) -> Front | None:
     return front if front is not None and front.points else None
 
 
-def on_point(whole: Profile, front: Front, at: int) -> DrawnTree:
+def on_point(whole: Profile, front: Front, at: int) -> "DrawnTree":
     """Give a tree with the values of a point: of those, one with the fewest leaves."""
     return _smallest(whole, front.point(at))
 
 
-def _smallest(whole: Profile, part: Profile) -> DrawnTree:
+def _smallest(whole: Profile, part: Profile) -> "DrawnTree":
     if "size" in part.names:
         sizes = part.values("size")
         part = part.take(sizes.codes == sizes.codes.min())
     return in_whole(whole, part, part.tree(0))
 
 
-def in_whole(whole: Profile, part: Profile, drawn: DrawnTree) -> DrawnTree:
+def in_whole(whole: Profile, part: Profile, drawn: "DrawnTree") -> "DrawnTree":
     """Give a tree of some cells its rank in the whole profile."""
-    everything = NumberedTrees.of(whole)
-    return replace(drawn, rank=everything.from_part(NumberedTrees.of(part), drawn.rank))
+    return drawn if part is whole else replace(drawn, rank=whole.rank(drawn))
 
 
 def spread_over(n: int, most: int) -> list[int]:
@@ -168,7 +170,7 @@ def spread_over(n: int, most: int) -> list[int]:
     return sorted({round(at * (n - 1) / (most - 1)) for at in range(most)})
 
 
-def best_trees(whole: Profile, chosen: Profile, n: int) -> list[DrawnTree]:
+def best_trees(whole: Profile, chosen: Profile, n: int) -> "list[DrawnTree]":
     """Find the best trees that differ in what they predict for the rows of the table.
 
     Best by the main criterion; among equals the one with the smaller cost, then with fewer leaves.
@@ -192,18 +194,17 @@ def best_trees(whole: Profile, chosen: Profile, n: int) -> list[DrawnTree]:
     return found
 
 
-def _in_order(chosen: Profile, good: str, cost: str | None) -> Iterator[DrawnTree]:
-    cells = NumberedTrees.of(chosen)
+def _in_order(chosen: Profile, good: str, cost: str | None) -> "Iterator[DrawnTree]":
     values = chosen.values(good)
     defined = np.array([value is not None for value in values.distinct], bool)[values.codes]
     keys = [-values.codes]
     keys += [chosen.values(name).codes for name in (cost, "size") if name in chosen.names and name]
     for cell in np.lexsort(keys[::-1]).tolist():
         if defined[cell]:
-            yield from cells.in_order(cells.before(cell), cells.before(cell + 1))
+            yield from chosen.take(np.array([cell])).iterate()
 
 
-def gathered(groups: Sequence[tuple[str, Sequence[DrawnTree]]]) -> list[Shown]:
+def gathered(groups: "Sequence[tuple[str, Sequence[DrawnTree]]]") -> list[Shown]:
     """Put trees together in order, each once, with all the roles it has."""
     found: dict[int, Shown] = {}
     for role, trees in groups:
