@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper clean
+.PHONY: help setup demo browser test test-all check format lint types docs bench bench-peers paper clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -23,10 +23,13 @@ setup: $(READY) ## make .venv with everything that development needs
 demo: $(READY) ## profile, cross-table, front, trees and report of a bundled table, into demo/
 	$(BIN)/adtc demo -o demo
 
-test: $(READY) ## run the tests, the README and the documentation's examples
+browser: ## install Debian's chromium for the browser tests, where that is possible
+	@tools/browser.sh
+
+test: $(READY) browser ## run the tests, the README and the documentation's examples
 	$(PYTEST) -m "not slow"
 
-test-all: $(READY) ## run the slow tests too
+test-all: $(READY) browser ## run the slow tests too
 	$(PYTEST)
 
 format: $(READY) ## format the code

@@ -1,11 +1,13 @@
 """Settings for all tests: Hypothesis profiles, and where the full tables are kept."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -25,7 +27,7 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-CHROMIUM = "/usr/bin/chromium"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")  # as in tools/browser.sh
 SWITCHES = [
     "--no-sandbox",
     "--disable-gpu",
@@ -52,16 +54,24 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+def no_browser(reason: str) -> NoReturn:
+    """Skip a browser test; fail it where CI is set, for there nobody reads what was skipped."""
+    said = f"NO BROWSER TEST RUNS: {reason}"
+    pytest.fail(said, pytrace=False) if os.environ.get("CI") else pytest.skip(said)
+
+
 @pytest.fixture(scope="module")  # two at a time would share an event loop, which must not be
 def chromium() -> Iterator[Any]:
-    """Start Chromium, or skip loudly."""
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
-    )
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+    """Start Chromium; without it skip loudly, or fail where CI is set."""
+    if importlib.util.find_spec("playwright") is None:
+        no_browser("playwright is not installed")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        no_browser("there is no Chromium; as root, `make browser` installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
         yield browser
         browser.close()
 
