@@ -14,6 +14,7 @@ from adtc.profiles import Profile
 
 LONG = "months since the applicant last changed the registered address of residence"
 READY = "body[data-ready]"
+ALL = "#where=&fit=0"
 FILLED = "#map .cell rect.heat"
 
 
@@ -33,7 +34,8 @@ class Watched:
         self.troubles.append(trouble)
 
     def open(self, address: str) -> Any:
-        self.page.goto(address)
+        """Open an address; one that names no view shows all trees, not only those near the best."""
+        self.page.goto(address if "#" in address else f"{address}/{ALL}")
         self.page.wait_for_selector(READY)
         return self.page
 
@@ -57,11 +59,25 @@ def watched(chromium: Any, server: str) -> Iterator[Watched]:
 def pick(page: Any, at: int = 0) -> None:
     """Click a filled cell and wait for its tree."""
     page.locator(FILLED).nth(at).click()
-    page.wait_for_selector("#tree-head")
+    page.wait_for_selector("#map .picked")
+    page.wait_for_function("() => location.hash.includes('rank=')")
+    page.wait_for_function(
+        "() => document.getElementById('tree-title').innerText.startsWith('A tree')"
+    )
 
 
 def head(page: Any) -> str:
     return str(page.inner_text("#tree-head"))
+
+
+def show_compare(page: Any) -> None:
+    """Go to the view of two profiles."""
+    page.click("#tab-compare")
+    page.wait_for_selector("#map-difference .cell")
+
+
+def wait_for_title(page: Any, title: str) -> None:
+    page.wait_for_function("t => document.getElementById('tree-title').innerText === t", arg=title)
 
 
 def wait_for_result(page: Any, text: str) -> None:
@@ -184,6 +200,7 @@ def test_sliders_write_the_formula_and_read_it(
     watched: Watched, server: str, small: Profile
 ) -> None:
     page = watched.open(server)
+    page.click("#limits-box summary")
     page.fill("#limit-size", "3")
     wait_for_result(page, f"{small.where('size <= 3').count:,} trees")
     assert page.input_value("#formula") == "size <= 3"
@@ -237,7 +254,7 @@ def test_following_a_row_tells_its_values(watched: Watched, server: str, small: 
     none = data.dense()[:, data.feature_names.index("job = none")]
     row = int(np.flatnonzero((bit == 0) & (none == 1))[0])
     rank = next(one.rank for one in small.iterate() if one.model.features == (job,))
-    page = watched.open(f"{server}/#rank={rank}&row={row + 1}")
+    page = watched.open(f"{server}/{ALL}&rank={rank}&row={row + 1}")
     page.wait_for_selector(".path")
     assert page.locator(".path ol li").all_inner_texts() == ["job = clerk? no, for job = none"]
     page.locator(".path summary").click()
@@ -318,6 +335,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
     page.click("#redraw")
     page.wait_for_selector("#keep")
     page.click("#keep")
+    page.click("#tab-shortlist")
     note = page.locator("#shortlist textarea")
     note.fill("small and fair")
     page.reload()
@@ -348,7 +366,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
 
 def test_two_profiles_are_compared(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     assert page.inner_text("#compare-first").startswith("original:")
     assert page.locator("#map-difference rect.more").count() > 0
     assert page.locator("#map-difference rect.less").count() > 0
@@ -383,12 +401,11 @@ def test_a_cell_of_either_map_gives_a_tree_of_its_profile(
     watched: Watched, server: str, pair: tuple[Profile, Profile], name: str, title: str
 ) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     cell = compared_cell(page, name, 5)
     label = cell.get_attribute("aria-label")
     cell.click()
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == f"A tree of {title}"
+    wait_for_title(page, f"A tree of {title}")
     said = page.inner_text("#tree")
     here = re.search(r"at place [\d,]+, from 0, of ([\d,]+)\.", said)[1]  # type: ignore[index]
     assert f": {here} tree" in label
@@ -402,10 +419,10 @@ def test_trees_of_the_second_profile_are_stepped_through_and_restored(
     watched: Watched, chromium: Any, server: str, other: Profile
 ) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     compared_cell(page, "second", 5).focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#tree-head")
+    wait_for_title(page, "A tree of changed")
     page.fill("#jump-to", "0")
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -431,7 +448,7 @@ def test_trees_of_the_second_profile_are_stepped_through_and_restored(
 
 def test_switching_the_profile_keeps_the_shared_cell(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     i, j = page.evaluate("""() => {
       const full = name => new Set([...document.querySelectorAll(`#map-${name} .cell`)]
         .filter(c => c.querySelector('.heat')).map(c => `${c.dataset.i},${c.dataset.j}`));
@@ -442,20 +459,18 @@ def test_switching_the_profile_keeps_the_shared_cell(watched: Watched, server: s
     page.wait_for_selector("#tree-head")
     page.select_option("#from", "2")
     page.wait_for_function("() => document.querySelector('#map-second .picked')")
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == "A tree of changed"
+    wait_for_title(page, "The best tree of changed")
     assert page.get_attribute("#map-second .picked", "data-i") == i
     page.select_option("#from", "")
     page.wait_for_function("() => document.querySelector('#map-first .picked')")
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == "A tree of original"
+    wait_for_title(page, "The best tree of original")
 
 
 def test_a_tree_of_each_profile_side_by_side(
     watched: Watched, server: str, small: Profile, other: Profile
 ) -> None:
     page = watched.open(f"{server}/#where=acc+%3E%3D+0.6")
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     page.click("#both")
     page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
     heads = page.eval_on_selector_all("#side h3", "all => all.map(h => h.innerText)")
@@ -473,7 +488,7 @@ def test_a_tree_of_each_profile_side_by_side(
 
 def test_a_cell_of_the_difference_gives_a_tree_of_each(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     page.locator("#map-difference .cell:has(rect.more)").nth(3).click()
     page.wait_for_selector("#side article")
     assert "pins=" in page.url
@@ -481,7 +496,7 @@ def test_a_cell_of_the_difference_gives_a_tree_of_each(watched: Watched, server:
 
 
 def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -> None:
-    page = watched.open(f"{server}/#rank=5")
+    page = watched.open(f"{server}/{ALL}&rank=5")
     page.wait_for_selector("#tree-head")
     page.click("#keep")
     page.select_option("#from", "2")
@@ -491,6 +506,7 @@ def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -
     page.wait_for_selector("#tree-head")
     rank = profile_rank(page)
     page.click("#keep")
+    page.click("#tab-shortlist")
     page.reload()
     page.wait_for_selector(READY)
     assert page.locator("#shortlist strong").all_inner_texts() == [
@@ -510,6 +526,7 @@ def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -
 
 def test_pictures_are_downloaded(watched: Watched, server: str, tmp_path: Path) -> None:
     page = watched.open(server)
+    page.click("#map-options summary")
     with page.expect_download() as png:
         page.click("#map-png")
     png.value.save_as(tmp_path / "map.png")

@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from adtc.dashboard.asking import Cell, NotFoundError
+from adtc.dashboard.start import best
 from adtc.engine.columns import Column
 from adtc.profiles.crosstab import Crosstab, count_cells
 from adtc.profiles.profile import Profile
@@ -131,6 +132,12 @@ class Side:
 
         everything = NumberedTrees.of(self.profile)
         return everything.from_part(NumberedTrees.of(chosen), rank)
+
+    def best(self, chosen: Profile) -> int:
+        """Return the rank of the best among chosen trees."""
+        from adtc.profiles.numbered import NumberedTrees
+
+        return NumberedTrees.of(chosen).from_part(NumberedTrees.of(best(chosen)), 0)
 
     def check_row(self, row: int) -> None:
         """Refuse a row that the table has not."""

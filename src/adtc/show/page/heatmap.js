@@ -8,18 +8,19 @@ const LETTER = 6.9; // average width of a letter of 11 px
 const TICK = 11;
 
 /** Decide where everything goes, for a width in pixels. */
-function layOut(view, width, margins) {
+function layOut(view, width, margins, most = Infinity) {
   const narrow = width < 520;
   const labels = view.y.ticks.map((tick) => tick.label.length);
   const left = Math.max(...labels, 4) * LETTER + 34;
   const band = margins ? (narrow ? 26 : 46) : 0;
   const top = 10 + band;
   const bottom = 50;
-  const right = 12 + band;
+  const last = Math.max(...view.x.ticks.map((tick) => tick.label.length), 0) * LETTER;
+  const right = Math.max(12 + band, last / 2 + 4); // the last tick's label hangs over the edge
   const plotWidth = Math.max(120, width - left - right);
   const rows = Math.max(view.y.length, 1);
   const cellWidth = plotWidth / Math.max(view.x.length, 1);
-  const ideal = Math.min(plotWidth * 0.72, 430);
+  const ideal = Math.min(plotWidth * 0.72, 430, most - top - bottom);
   const cellHeight = Math.max(15, Math.min(ideal / rows, 64, cellWidth * 1.4));
   const plotHeight = cellHeight * rows;
   return { left, top, band, plotWidth, plotHeight, cellWidth, cellHeight,
@@ -200,7 +201,7 @@ function addKeys(grid, cells, view, onPick) {
 /**
  * Draw a heat map into an element.
  *
- * options: scale "log" or "linear"; margins; front; picked [i, j]; onPick(i, j); onLook(text) is
+ * options: scale "log" or "linear"; height at most, in pixels; margins; front; picked [i, j]; onPick(i, j); onLook(text) is
  * told about the cell under the pointer or in focus; shade(i, j) and text(i, j) replace counts.
  */
 export function drawHeatmap(place, view, options = {}) {
@@ -212,7 +213,7 @@ export function drawHeatmap(place, view, options = {}) {
     place.replaceChildren(empty);
     return null;
   }
-  const box = layOut(view, Math.max(280, place.clientWidth || 640), margins);
+  const box = layOut(view, Math.max(280, place.clientWidth || 640), margins, options.height);
   const strength = options.shade ? null : strengths(view, options.scale);
   const filled = view.counts.flat().filter((n) => n !== "0");
   const write = options.text ? null : cellForm(filled, box.cellWidth);
