@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser test test-all check format lint types docs bench bench-peers paper clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-peers paper clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,10 @@ test: $(READY) browser ## run the tests, the README and the documentation's exam
 
 test-all: $(READY) browser ## run the slow tests too
 	$(PYTEST)
+
+screenshots: $(READY) browser ## take the stored pictures of dashboard and report anew, and the README's
+	ADTC_REFRESH_SCREENSHOTS=1 $(BIN)/python -m pytest -q -k looks_as_stored tests/dashboard tests/show
+	$(BIN)/python tools/picture.py docs/dashboard.png
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .

@@ -2,58 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from browsing import ALL, READY, Watched
 
 import adtc
 from adtc.profiles import Profile
 
 LONG = "months since the applicant last changed the registered address of residence"
-READY = "body[data-ready]"
-ALL = "#where=&fit=0"
 FILLED = "#map .cell rect.heat"
-
-
-class Watched:
-    """A page, with all that went wrong on it and every address it asked for."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.troubles: list[str] = []
-        self.asked: list[str] = []
-        page.set_default_timeout(120_000)
-        page.on("console", lambda m: self._note(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self._note(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-    def _note(self, trouble: str) -> None:
-        self.troubles.append(trouble)
-
-    def open(self, address: str) -> Any:
-        """Open an address; one that names no view shows all trees, not only those near the best."""
-        self.page.goto(address if "#" in address else f"{address}/{ALL}")
-        self.page.wait_for_selector(READY)
-        return self.page
-
-    def check(self, server: str) -> None:
-        """Nothing was asked of another machine, nothing failed, no name became code."""
-        outside = [url for url in self.asked if not url.startswith((server, "data:", "blob:"))]
-        assert outside == []
-        assert self.troubles == []
-        assert self.page.evaluate("window.hacked") is None
-
-
-@pytest.fixture
-def watched(chromium: Any, server: str) -> Iterator[Watched]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    found = Watched(context.new_page())
-    yield found
-    found.check(server)
-    context.close()
 
 
 def pick(page: Any, at: int = 0) -> None:

@@ -187,7 +187,9 @@ class Session:
         others = [pair for pair in default_pairs(profile) if set(pair) != {place.x, place.y}]
         with self._report_lock:  # may take seconds; others must not wait for it
             tables: list[Crosstab | tuple[str, str]] = [table, *others[:3]]
-            return report_html(profile, crosstabs=tables, trees=trees, where=place.where)
+            return report_html(
+                profile, crosstabs=tables, trees=trees, where=place.where, small=self.small
+            )
 
     def compared(self, place: Place) -> DifferenceTable:
         """Return the cross-tables of both profiles, in bins that they share."""

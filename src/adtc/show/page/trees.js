@@ -259,6 +259,7 @@ function showTree(tell) {
     mistake.textContent = known ? "" : `There is no row ${row.value.slice(0, 20) || "without a number"}: the table has rows 1 to ${grouped(String(rows))}.`;
     row.toggleAttribute("aria-invalid", !known);
     if (known) change({ row: text });
+    else mistake.scrollIntoView({ block: "nearest" });
   } }, make("label", { for: "row" }, "Follow row"), row, make("button", {}, "Follow"),
     state.row ? make("button", { type: "button", onclick: () => change({ row: "" }) }, "Stop") : null, mistake);
   const name = `adtc-tree-${state.side === "2" ? "second-" : ""}${current.profile_rank}`;
