@@ -62,6 +62,7 @@ def space_of(space: oracle.Space) -> adtc.Space:
         max_size=space.max_size,
         labels=space.labels,
         trivial_splits=space.trivial_splits,
+        min_leaf_share=space.min_leaf_share,
     )
 
 

@@ -3,6 +3,7 @@
 Everything a user can mend is one sentence on stderr and exit code 2; a traceback is a defect.
 """
 
+import json
 import os
 import signal
 import sys
@@ -135,13 +136,32 @@ def _usage(error: click.ClickException) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="adtc", message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("--json", "as_json", is_flag=True, help="With --version: all that runs, as JSON.")
 @click.pass_context
-def main(context: click.Context) -> None:
+def main(context: click.Context, version: bool, as_json: bool) -> None:
     """Exact answers about all decision trees of bounded depth on a table.
 
     Start with `adtc demo`. A TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or
     Parquet file.
     """
+    if version:
+        click.echo(json.dumps(_versions()) if as_json else f"adtc {__version__}")
+        context.exit()
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _versions() -> dict[str, object]:
+    """Tell what answers questions on this machine."""
+    import platform
+    from importlib.metadata import version
+
+    from adtc import _core
+
+    return {
+        "version": __version__,
+        "core": {"level": _core.LEVEL, "available": list(_core.available_levels())},
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "pyarrow")},
+    }

@@ -160,6 +160,8 @@ SHARED = [
            help="Labels that a leaf may carry (default any)."),
     Option("--trivial-splits/--no-trivial-splits", section=TREES, default=None,
            help="Count splits into two leaves of equal label (default: they count)."),
+    Option("--leaf-share", "min_leaf_share", section=TREES, metavar="SHARE",
+           help="Smallest share of a leaf's rows that must have its label (default 0: any label)."),
     Option("--target", section=TABLE, metavar="COLUMN",
            help="Column to predict; bundled tables have their own."),
     Option("--positive", section=TABLE, metavar="LABEL", help="The target's positive label."),

@@ -120,7 +120,7 @@ def make_app(
             query = Query(pairs, known)
             key = (name, *sorted(pairs))
             if name == "tree":
-                session.side(query.side()).warm()  # outside the lock: it may compile for a minute
+                session.side(query.side()).warm()  # outside the lock: it may take a while
             with session.lock:
                 content = answers.get(key, lambda: _json(answer(session, query)))
                 if len(content) > _LARGEST_KEPT:

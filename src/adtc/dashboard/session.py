@@ -22,7 +22,7 @@ from adtc.show.facts import differences, facts
 from adtc.show.report import default_pairs, report_html
 from adtc.show.views import View
 
-if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 _TREES = 3  # in a report for which none was chosen

@@ -1,4 +1,4 @@
-"""A space of trees as plain JSON, and back; reading it needs no compiler."""
+"""A space of trees as plain JSON, and back."""
 
 from collections.abc import Mapping
 from fractions import Fraction

@@ -1,7 +1,7 @@
 """Whether the parts of a saved profile belong together: record, rows, circuit and cells.
 
 Whoever edits a file can compute its digest anew, so each part is held against what follows from the
-others. No tree is counted here, and no compiler is needed unless a formula has ``least(…)``.
+others. No tree is counted here, unless a formula has ``least(…)``.
 """
 
 import json

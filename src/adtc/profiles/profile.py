@@ -38,7 +38,7 @@ from adtc.engine.values import Values, distinct_values
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
 
-if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved profile needs none
+if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
@@ -65,8 +65,7 @@ class Source:
     Parameters
     ----------
     circuit
-        The circuit, or a function that makes it when it is first asked for: a saved one brings the
-        compiler along, which reading the profile does not need.
+        The circuit, or a function that makes it when it is first asked for.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """Profiles on disk: one file with JSON, Parquet and NumPy arrays inside; no pickle.
 
 ``cells.parquet`` holds the cells. With the circuit come ``data/`` and ``circuit/``, and all parts
-are held against each other. Loading checks every byte but needs no compiler: the circuit is put
+are held against each other. Loading checks every byte; the circuit is put
 together when a tree is first asked for. The container is in ``archive``.
 """
 

@@ -15,7 +15,7 @@ from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
 from adtc.show import views, words
 
-if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 MOST_POINTS = 200  # points of a front that are listed

@@ -22,7 +22,7 @@ from adtc.show.assets import bundled, hash_of, report_style
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 
-if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 Pair = tuple[str, str]

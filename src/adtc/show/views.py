@@ -28,7 +28,7 @@ from adtc.show.heatmap import Axis, axis_data, heatmap_data, signed
 from adtc.show.rows import known_values
 from adtc.show.style import superscript
 
-if TYPE_CHECKING:  # both bring the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.engine.nearest import Nearest
     from adtc.profiles.numbered import DrawnTree
 

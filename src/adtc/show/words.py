@@ -7,6 +7,7 @@ without its table can be described as well.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.metrics import RATIONALS, Schema
@@ -210,6 +211,7 @@ def conventions(profile: Profile) -> list[str]:
     """List the choices that decide every count, as sentences."""
     space = profile.record.conventions
     majority = space["labels"] == "majority"
+    share = space.get("min_leaf_share", 0)
     return [
         "A tree is counted as it is written: two trees that predict alike are two trees.",
         "A feature occurs at most once on a path.",
@@ -219,6 +221,11 @@ def conventions(profile: Profile) -> list[str]:
         "A leaf carries the most frequent label of its rows; ties go to the first label."
         if majority
         else "A leaf may carry any label, also one that few of its rows have.",
+        *(
+            [f"A leaf's label is that of at least {share} of its rows."]
+            if Fraction(str(share))
+            else []
+        ),
         "A split whose two leaves say the same is counted like any other."
         if space["trivial_splits"]
         else "Trees with a split whose two leaves say the same are left out.",
