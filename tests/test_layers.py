@@ -23,6 +23,7 @@ SOURCE = ROOT / "src"
 # strangers. "adtc" is the package itself, whose __init__ gathers the public names.
 ORDER = (
     {"_version"},
+    {"_core"},
     {"errors"},
     {"atomic"},
     {"data", "algebra"},

@@ -309,6 +309,10 @@ void bind_leaves(nb::module_& module) {
         .def_prop_ro("share_top", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_top; }); })
         .def_prop_ro("share_bottom",
                      [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_bottom; }); })
+        .def("__reduce__", [](nb::handle self) {
+            return remade(self, "key_weights", "key_constant", "cost_weights", "cost_constants", "group_label", "minsup",
+                          "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom");
+        })
         .def_prop_ro("wide", &BoundLeaves::wide);
 }
 
