@@ -20,6 +20,7 @@ import adtc
 from adtc.cli import main
 from adtc.cli.commands import count as count_command
 from adtc.cli.options import SHARED, Option
+from adtc.cli.running import Lines
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
 from adtc.engine.results import Count
@@ -276,7 +277,7 @@ def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> No
     )  # fmt: skip
     (monitor,) = seen
     assert (monitor.threads, monitor.time_limit, monitor.memory_limit) == (2, 1000, 1500000000)
-    assert monitor.progress is None  # stderr is not a terminal
+    assert isinstance(monitor.progress, Lines)  # no terminal
 
 
 @pytest.mark.parametrize(
@@ -458,11 +459,11 @@ MISTAKES = {
     ),
     "negative depth": (
         ["count", "small.csv", "--target", "y", "--maxdep", "-1"],
-        "'--maxdep': '-1' is not a whole number of at least 0",
+        "'--max-depth': '-1' is not a whole number of at least 0",
     ),
     "depth no integer": (
         ["count", "small.csv", "--target", "y", "--maxdep", "1.5"],
-        "'--maxdep': '1.5' is not a whole number of at least 0",
+        "'--max-depth': '1.5' is not a whole number of at least 0",
     ),
     "negative weights": (["count", "negative.csv", "--target", "y", "--weights", "w"], "-1"),
     "fractional weights": (["count", "fractional.csv", "--target", "y", "--weights", "w"], "0.5"),
