@@ -21,7 +21,7 @@ WORKING = "working"
 _MINUTE = 60.0  # seconds between lines where there is no terminal
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
-_left: list[threading.Thread] = []
+_left: list[threading.Event] = []
 _exit_now = os._exit
 
 
@@ -29,45 +29,46 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
     """Do the work in a second thread and return what it returns, or raise what it raises."""
     results: list[T] = []
     failures: list[BaseException] = []
+    # A thread that is being joined when Ctrl-C comes may be taken for ended; an event is not.
+    ended = threading.Event()
 
     def worker() -> None:
         try:
             results.append(work())
         except BaseException as error:
             failures.append(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=worker, daemon=True)
     with progress_shown() as progress:
         monitor.progress = progress
         try:
             thread.start()
-            while thread.is_alive():
-                thread.join(_WATCH)
+            while not ended.wait(_WATCH):
                 if isinstance(progress, Lines):
                     progress.tick()
-                if thread.is_alive():
-                    monitor.check()
+                monitor.check()
         except BaseException:
             monitor.cancel()
-            _leave(thread)
+            _leave(ended)
             raise
     if failures:
         raise failures[0]
     return results[0]
 
 
-def _leave(thread: threading.Thread) -> None:
-    """Give a cancelled run a moment to end; one inside a kernel is left to itself."""
-    thread.join(_GRACE)
-    if thread.is_alive():
-        _left.append(thread)
+def _leave(ended: threading.Event) -> None:
+    """Give a cancelled run a moment to end; one that takes longer is left to itself."""
+    if not ended.wait(_GRACE):
+        _left.append(ended)
 
 
 def end_process(code: int) -> None:
-    """Exit at once if a cancelled run is still inside a kernel: it would be waited for."""
+    """Exit at once if a cancelled run is still at work: it would be waited for."""
     for stream in (sys.stdout, sys.stderr):
         _flush(stream)
-    if any(thread.is_alive() for thread in _left):
+    if not all(ended.is_set() for ended in _left):
         _exit_now(code)
     sys.exit(code)
 
