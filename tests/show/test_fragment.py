@@ -210,8 +210,9 @@ def test_the_map_answers_like_that_of_the_report(chromium: Any, found: Profile) 
     across.select_option("3")
     shown("dp", "acc", 20)  # they changed places
     assert page.locator(".front-line").count() == 1
-    upwards.select_option("2")
-    shown("dp", "precision", 20)
+    across.select_option("2")
+    upwards.select_option("3")
+    shown("precision", "dp", 20)
     before = page.locator(".cell rect.heat").first.evaluate("r => r.style.getPropertyValue('--t')")
     colour.select_option("1")
     after = page.locator(".cell rect.heat").first.evaluate("r => r.style.getPropertyValue('--t')")

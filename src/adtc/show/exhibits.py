@@ -99,7 +99,7 @@ def exhibits(
     if whole.source is None:
         return Exhibits(front, chosen=gathered(asked), remark=remark)
     if isinstance(trees, int) and trees > 0 and chosen.count:
-        drawn = [in_whole(whole, chosen, one) for one in chosen.draw(trees, seed=seed)]
+        drawn = [in_whole(whole, one) for one in chosen.draw(trees, seed=seed)]
         asked += [(_how(one), [one]) for one in drawn]
     if front is None:
         return Exhibits(None, chosen=gathered(asked), remark=remark)
@@ -149,12 +149,12 @@ def _smallest(whole: Profile, part: Profile) -> "DrawnTree":
     if "size" in part.names:
         sizes = part.values("size")
         part = part.take(sizes.codes == sizes.codes.min())
-    return in_whole(whole, part, part.tree(0))
+    return in_whole(whole, part.tree(0))
 
 
-def in_whole(whole: Profile, part: Profile, drawn: "DrawnTree") -> "DrawnTree":
+def in_whole(whole: Profile, drawn: "DrawnTree") -> "DrawnTree":
     """Give a tree of some cells its rank in the whole profile."""
-    return drawn if part is whole else replace(drawn, rank=whole.rank(drawn))
+    return replace(drawn, rank=whole.rank(drawn))
 
 
 def spread_over(n: int, most: int) -> list[int]:
@@ -188,7 +188,7 @@ def best_trees(whole: Profile, chosen: Profile, n: int) -> "list[DrawnTree]":
         said = predict(drawn.tree, dense).tobytes()
         if said not in seen:
             seen.add(said)
-            found.append(in_whole(whole, chosen, drawn))
+            found.append(in_whole(whole, drawn))
         if len(found) == n or looked >= _LOOKED_AT * n:
             break
     return found
