@@ -254,7 +254,7 @@ def test_reading_obeys_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*args: object, **options: object) -> None:
         released.wait(60)
 
-    monkeypatch.setattr("adtc.data.read.read_sheet", endless)
+    monkeypatch.setattr("adtc.cli.asking.Asked.sheet", endless)
     result = run("count", "small.csv", *SPACE, "--time-limit", "0.2")
     released.set()
     assert (result.exit_code, result.stdout) == (2, "")

@@ -12,7 +12,7 @@ import pytest
 
 import adtc
 from adtc.algebra.formula import parse_term
-from adtc.errors import QueryError, UnknownMetricError
+from adtc.errors import DataError, QueryError, UnknownMetricError
 from adtc.profiles import Profile
 from adtc.show import words
 from adtc.show.assets import asset_names, bundled, hash_of
@@ -217,15 +217,14 @@ def test_the_file_is_whole_or_not_there(found: Profile, tmp_path: Path, monkeypa
     path = tmp_path / "report.html"
     assert write_report(found, path, trees=1) == path
     before = path.read_bytes()
-    monkeypatch.setattr(Path, "write_text", _interrupted)
+    monkeypatch.setattr("os.fsync", _interrupted)  # with all bytes written, before they have a name
     with pytest.raises(KeyboardInterrupt):
         write_report(found, path, trees=1)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def _interrupted(self: Path, *args: object, **options: object) -> int:
-    self.write_bytes(b"half")
+def _interrupted(descriptor: int) -> None:
     raise KeyboardInterrupt
 
 
@@ -233,7 +232,7 @@ def _interrupted(self: Path, *args: object, **options: object) -> int:
 def test_a_path_that_cannot_be_written_is_one_sentence(
     found: Profile, tmp_path: Path, place: str, reason: str
 ) -> None:
-    with pytest.raises(QueryError, match=reason) as caught:
+    with pytest.raises(DataError, match=reason) as caught:
         write_report(found, tmp_path / place, trees=0)
     assert "\n" not in str(caught.value)
 

@@ -17,7 +17,7 @@ def command_line() -> str:
     """Return the command as it was typed, quoted for a shell."""
     context = click.get_current_context(silent=True)
     typed = [] if context is None else context.meta.get(TYPED, [])
-    return shlex.join(["adtc", *typed])
+    return _as_text(shlex.join(["adtc", *typed]))
 
 
 def provenance(table: str) -> dict[str, Any]:
@@ -33,7 +33,13 @@ def provenance(table: str) -> dict[str, Any]:
             while block := file.read(_BLOCK):
                 digest.update(block)
                 size += len(block)
-        found["source"] = {"file": path.name, "sha256": digest.hexdigest(), "bytes": size}
+        name = _as_text(path.name)
+        found["source"] = {"file": name, "sha256": digest.hexdigest(), "bytes": size}
     else:
         found["source"] = {"bundled": table}
     return found
+
+
+def _as_text(given: str) -> str:
+    """Spell bytes of an argument that are no text as question marks: a record is text."""
+    return given.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
