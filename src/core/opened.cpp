@@ -27,6 +27,8 @@ void WeighedSide<Key>::weigh(const Node<Key>& node, Index a, int s, const Leaves
     part.resize(static_cast<std::size_t>(width));
     ones.assign(static_cast<std::size_t>(labels * width), 0);
     whole.assign(static_cast<std::size_t>(labels), 0);
+    ones_cost.assign(static_cast<std::size_t>(leaves.functionals() * labels * width), 0);
+    whole_cost.assign(static_cast<std::size_t>(leaves.functionals() * labels), 0);
     node.pairs.read([&](const auto* pairs) {
         for (Index g = 0; g < groups; ++g) {
             const auto* const both = pairs + (g * width + a) * width;
@@ -39,6 +41,13 @@ void WeighedSide<Key>::weigh(const Node<Key>& node, Index a, int s, const Leaves
                 const Key weight = leaves.key_weights[l][g];
                 whole[l] += weight * here;
                 Key* const out = ones.data() + l * width;
+                for (Index b = 0; b < width; ++b) out[b] += weight * part[b];
+            }
+            for (Index r = 0; r < leaves.functionals() * labels; ++r) {
+                const Index weight = leaves.cost_weights.data[r * groups + g];
+                if (weight == 0) continue;
+                whole_cost[r] += weight * here;
+                Index* const out = ones_cost.data() + r * width;
                 for (Index b = 0; b < width; ++b) out[b] += weight * part[b];
             }
         }
@@ -249,7 +258,10 @@ void LastOpener<Key>::list(const Node<Key>& node, Index a, int s) {
     for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
         if (leaf1_.key[l] != kNoKey<Key>) push(side, leaf1_.key[l], 1, leaf1_.costs(static_cast<Index>(l)), nullptr);
     if (circuit_.lattice->rest < 2) return;
-    if (node.budgets.empty() && is_free(circuit_.leaves.rule)) return list_freely(node, a, s);
+    if (is_free(circuit_.leaves.rule)) {
+        weighed_.weigh(node, a, s, circuit_.leaves);
+        return node.budgets.empty() ? list_freely(node, a, s) : list_within(node, a, s);
+    }
     for (Index b = 0; b < node.pairs.width; ++b)
         if (b != a && (node.budgets.empty() || stump_[s][b] <= side.limit[0])) list_stumps(node, a, s, b);
 }
@@ -259,17 +271,45 @@ template <class Key>
 void LastOpener<Key>::list_freely(const Node<Key>& node, Index a, int s) {
     const Leaves<Key>& leaves = circuit_.leaves;
     const Index width = node.pairs.width, labels = leaves.labels();
-    weighed_.weigh(node, a, s, leaves);
     Side& side = side_[s];
+    std::size_t n = side.keys.size();
+    side.keys.resize(n + static_cast<std::size_t>(width * labels * labels));
+    side.values.resize(side.keys.size());
     for (Index b = 0; b < width; ++b) {
         if (b == a || !weighed_.splits(b, leaves.rule.minsup)) continue;
         const Limb twins = static_cast<Limb>(circuit_.multiplicity[node.pairs.features[b]]);
         for (Index p = 0; p < labels; ++p)
             for (Index q = 0; q < labels; ++q) {
                 if (p == q && !leaves.trivial_splits) continue;
-                side.keys.push_back(2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
-                                    weighed_.ones[q * width + b]);
-                side.values.push_back(twins);
+                side.keys[n] = 2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
+                               weighed_.ones[q * width + b];
+                side.values[n++] = twins;
+            }
+    }
+    side.keys.resize(n);
+    side.values.resize(n);
+}
+
+/// List the stumps on one side within its limit, where votes do not matter.
+template <class Key>
+void LastOpener<Key>::list_within(const Node<Key>& node, Index a, int s) {
+    const Leaves<Key>& leaves = circuit_.leaves;
+    const Index width = node.pairs.width, labels = leaves.labels();
+    Side& side = side_[s];
+    cost_.resize(side.limit.size());
+    for (Index b = 0; b < width; ++b) {
+        if (b == a || stump_[s][b] > side.limit[0] || !weighed_.splits(b, leaves.rule.minsup)) continue;
+        const Limb twins = static_cast<Limb>(circuit_.multiplicity[node.pairs.features[b]]);
+        for (Index p = 0; p < labels; ++p)
+            for (Index q = 0; q < labels; ++q) {
+                if (p == q && !leaves.trivial_splits) continue;
+                cost_[0] = weighed_.cost(0, p, q, b, leaves);
+                if (cost_[0] > side.limit[0]) continue;
+                for (std::size_t d = 1; d < cost_.size(); ++d)
+                    cost_[d] = weighed_.cost(static_cast<Index>(d), p, q, b, leaves);
+                push(side, 2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
+                               weighed_.ones[q * width + b],
+                     twins, cost_.data(), nullptr);
             }
     }
 }
@@ -326,7 +366,7 @@ void LastOpener<Key>::merge(const Side& side, KeyLists<Key>& lists) {
     order_.clear();
     for (Index i = 0; i < n; ++i)
         if (within(side.costs.data() + i * lists.functionals, side.limit)) order_.push_back(i);
-    std::sort(order_.begin(), order_.end(), [&](Index i, Index j) { return side.keys[i] < side.keys[j]; });
+    sort_by_key(side);
     lists.add_sparse();
     for (const Index i : order_) {
         if (lists.places.back().size > 0 && lists.keys.back() == side.keys[i])
@@ -334,6 +374,28 @@ void LastOpener<Key>::merge(const Side& side, KeyLists<Key>& lists) {
         else
             lists.add_cell(side.keys[i], &side.values[i], side.costs.data() + i * lists.functionals);
     }
+}
+
+/// Sort the trees in `order_` by key: by counting, where keys lie close together.
+template <class Key>
+void LastOpener<Key>::sort_by_key(const Side& side) {
+    const std::size_t n = order_.size();
+    if (n < 2) return;
+    Key low = side.keys[order_[0]], high = low;
+    for (const Index i : order_) {
+        low = std::min(low, side.keys[i]);
+        high = std::max(high, side.keys[i]);
+    }
+    if (!is_narrow<Key>(high - low, static_cast<Index>(n))) {
+        std::sort(order_.begin(), order_.end(), [&](Index i, Index j) { return side.keys[i] < side.keys[j]; });
+        return;
+    }
+    starts_.assign(static_cast<std::size_t>(high - low) + 2, 0);
+    for (const Index i : order_) ++starts_[static_cast<std::size_t>(side.keys[i] - low) + 1];
+    for (std::size_t k = 1; k < starts_.size(); ++k) starts_[k] += starts_[k - 1];
+    sorted_.resize(n);
+    for (const Index i : order_) sorted_[starts_[static_cast<std::size_t>(side.keys[i] - low)]++] = i;
+    std::swap(order_, sorted_);
 }
 
 template struct MeasuredLeaf<Index>;

@@ -131,11 +131,19 @@ template <class Key>
 struct WeighedSide {
     Index support = 0;         ///< rows of the side
     std::vector<Index> rows;   ///< [b]: those of them with b
-    std::vector<Key> ones;     ///< [label][b]: what the rows with b are worth
-    std::vector<Key> whole;    ///< [label]: what all of them are worth
+    std::vector<Key> ones;     ///< [label][b]: keys of the rows with b, without the constant
+    std::vector<Key> whole;    ///< [label]: keys of all rows
+    std::vector<Index> ones_cost;   ///< [functional][label][b]: the same for costs
+    std::vector<Index> whole_cost;  ///< [functional][label]
     std::vector<Index> part;
 
     void weigh(const Node<Key>& node, Index a, int s, const Leaves<Key>& leaves);
+    /// What two leaves below b cost, which carry the labels p and q.
+    Index cost(Index d, Index p, Index q, Index b, const Leaves<Key>& leaves) const {
+        const Index width = static_cast<Index>(rows.size()), row = d * leaves.labels();
+        return 2 * leaves.cost_constants[d] + ones_cost[(row + p) * width + b] + whole_cost[row + q] -
+               ones_cost[(row + q) * width + b];
+    }
     bool splits(Index b, Index minsup) const { return rows[b] >= minsup && support - rows[b] >= minsup; }
 };
 
@@ -170,9 +178,11 @@ class LastOpener {
     void bound_stumps(const Node<Key>& node, const T* pairs, Index a);
     void list(const Node<Key>& node, Index a, int s);
     void list_freely(const Node<Key>& node, Index a, int s);
+    void list_within(const Node<Key>& node, Index a, int s);
     void list_stumps(const Node<Key>& node, Index a, int s, Index b);
     void push(Side& side, Key key, Limb value, const Index* cost1, const Index* cost0);
     void merge(const Side& side, KeyLists<Key>& lists);
+    void sort_by_key(const Side& side);
 
     const CircuitView<Key>& circuit_;
     std::vector<std::pair<Index, bool>> literals_;  ///< (feature, negative) of the rows selected last
@@ -187,7 +197,8 @@ class LastOpener {
     std::vector<Index> single_costs_;  ///< [label][b]: what the rows with b cost by the first functional
     std::vector<Index> stump_[2];      ///< [b]: what two leaves below a and b cost at least by it
     std::vector<Index> both_costs_, least_;
-    std::vector<Index> order_;
+    std::vector<Index> cost_;
+    std::vector<Index> order_, starts_, sorted_;
 };
 
 }  // namespace adtc

@@ -261,7 +261,7 @@ void Cursor<Key>::add_pair(const Node<Key>& node, Index branch, Index i, Index j
     choices.items.push_back({static_cast<std::int32_t>(branch), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
 }
 
-/// Add all pairs below a feature as one item, where numbers lie by key and sums fit one limb.
+/// Add all pairs below a feature as one item, where numbers lie by key and sums fit two limbs.
 template <class Key>
 void Cursor<Key>::add_dense(const Node<Key>& node, Index at, Key key, Choices& choices) const {
     const Branch<Key>& branch = node.branches[at];
@@ -272,15 +272,26 @@ void Cursor<Key>::add_dense(const Node<Key>& node, Index at, Key key, Choices& c
     if (first > last) return;
     const Limb* const up = ones.values;
     const Limb* const down = zeros.values + static_cast<Index>(apart);
-    Limb sum = 0;
-    for (Index i = first; i <= last; ++i) sum += up[i] * down[-i];
+    TwoLimbs sum = 0;
+    if (node.limbs == 1) {
+        Limb low = 0;
+        for (Index i = first; i <= last; ++i) low += up[i] * down[-i];
+        sum = low;
+    } else {
+        for (Index i = first; i <= last; ++i) sum += static_cast<TwoLimbs>(up[i]) * down[-i];
+    }
     if (!circuit_.leaves.trivial_splits)
         for (std::size_t l = 0; l < branch.leaf[0].size(); ++l)
             sum -= branch.leaf[0][l] != kNoKey<Key> && branch.leaf[1][l] != kNoKey<Key> &&
                    branch.leaf[0][l] + branch.leaf[1][l] == key;
     if (sum == 0) return;
-    const Limb before = choices.until.empty() ? 0 : choices.until.back();
-    choices.until.push_back(before + sum * static_cast<Limb>(circuit_.multiplicity[branch.feature]));
+    sum *= static_cast<Limb>(circuit_.multiplicity[branch.feature]);
+    const std::size_t limbs = static_cast<std::size_t>(node.limbs), before = choices.until.size();
+    choices.until.resize(before + limbs);
+    Limb* const until = choices.until.data() + before;
+    until[0] = static_cast<Limb>(sum);
+    if (limbs > 1) until[1] = static_cast<Limb>(sum >> 64);
+    if (before > 0) Limbs<0>{node.limbs}.add(until, until - limbs);
     choices.items.push_back({static_cast<std::int32_t>(at), -1, -1});
 }
 
@@ -289,7 +300,7 @@ template <class Key>
 void Cursor<Key>::match_each(const Node<Key>& node, Index branch, std::span<const Key> keys,
                              std::vector<Choices>& made) const {
     const KeyList<Key>&ones = node.branches[branch].cells[0], &zeros = node.branches[branch].cells[1];
-    const bool dense = node.limbs == 1 && ones.is_dense() && zeros.is_dense();
+    const bool dense = node.limbs <= 2 && ones.is_dense() && zeros.is_dense();
     for (std::size_t s = 0; s < keys.size(); ++s) {
         if (dense)
             add_dense(node, branch, keys[s], made[s]);
@@ -380,6 +391,32 @@ Forest Cursor<Key>::unrank(std::span<const Key> keys, std::span<const Limb> rank
     return forest;
 }
 
+/// Part sorted requests by path. Those of the last level are ordered by literals, the largest feature
+/// first, so that few rows are selected anew from one to the next.
+template <class Key>
+auto Cursor<Key>::groups_of(Index level, const Batch& batch) const {
+    using Request = typename Batch::Request;
+    struct Group {
+        std::vector<Index> literals;
+        std::span<const Request> requests;
+    };
+    const auto& requests = batch.requests;
+    std::vector<Group> groups;
+    for (std::size_t start = 0, stop; start < requests.size(); start = stop) {
+        for (stop = start; stop < requests.size() && requests[stop].number == requests[start].number;) ++stop;
+        groups.push_back({{}, {requests.data() + start, stop - start}});
+        if (level < circuit_.lattice->levels) continue;
+        const Path path = path_at(*circuit_.lattice, level, requests[start].number);
+        for (Index i = level - 1; i >= 0; --i)
+            groups.back().literals.push_back(2 * path.features[i] + (path.signs >> i & 1));
+    }
+    std::stable_sort(groups.begin(), groups.end(),
+                     [](const Group& a, const Group& b) { return a.literals < b.literals; });
+    std::vector<std::span<const Request>> found;
+    for (const Group& group : groups) found.push_back(group.requests);
+    return found;
+}
+
 /// Find the roots of some subtrees; their children, if they have paths of their own, are left for later.
 template <class Key>
 void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, const Control& control) {
@@ -388,15 +425,13 @@ void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, c
     std::sort(requests.begin(), requests.end(), [](const Request& a, const Request& b) {
         return a.number != b.number ? a.number < b.number : a.key < b.key;
     });
+    const auto groups = groups_of(level, here);
     const Index base = circuit_.lattice->base[level];
     std::vector<Key> missing;
     std::vector<const Request*> splitting;
     Found found;
-    for (std::size_t start = 0, stop; start < requests.size(); start = stop) {
-        const Index number = requests[start].number;
-        stop = start;
-        while (stop < requests.size() && requests[stop].number == number) ++stop;
-        const std::span group(requests.data() + start, stop - start);
+    for (const std::span<const Request> group : groups) {
+        const Index number = group[0].number;
         leaf_keys(circuit_.counts.row(base + number), circuit_.budgets.row(base + number), leaf_);
         // a cell's first trees are its leaves: nothing needs to be opened for those
         splitting.clear();
@@ -461,6 +496,25 @@ void Cursor<Key>::find(const Node<Key>& node, const Choices& choices, Key key, c
     Limb* const pair = found.rank1.data();
     if (low > 0) subtract(pair, until + (low - 1) * limbs, limbs);
     const KeyList<Key>&ones = found.branch->cells[0], &zeros = found.branch->cells[1];
+    const Limb names = static_cast<Limb>(twins_.count(found.branch->feature));
+    if (item.one < 0 && circuit_.leaves.trivial_splits && limbs <= 2 && ones.limbs == 1) {
+        found.twin = static_cast<Index>(divide(pair, limbs, names));
+        TwoLimbs left = limbs == 1 ? pair[0] : Limbs<2>::join(pair[0], pair[1]);
+        for_each_pair(ones, zeros, key, node.budgets, [&](Index i, Index j) {
+            found.one = i;
+            found.zero = j;
+            const TwoLimbs count = static_cast<TwoLimbs>(ones.values[i]) * zeros.values[j];
+            if (left < count) return true;
+            left -= count;
+            return false;
+        });
+        // below the product of two limbs
+        found.rank0.assign(static_cast<std::size_t>(limbs), 0);
+        found.rank1.assign(static_cast<std::size_t>(limbs), 0);
+        found.rank1[0] = static_cast<Limb>(left / zeros.values[found.zero]);
+        found.rank0[0] = static_cast<Limb>(left % zeros.values[found.zero]);
+        return;
+    }
     if (item.one < 0) {
         found.count.resize(static_cast<std::size_t>(limbs));
         std::vector<Limb>& count = found.count;
@@ -473,7 +527,7 @@ void Cursor<Key>::find(const Node<Key>& node, const Choices& choices, Key key, c
             return false;
         });
     }
-    found.twin = static_cast<Index>(divide(pair, limbs, static_cast<Limb>(twins_.count(found.branch->feature))));
+    found.twin = static_cast<Index>(divide(pair, limbs, names));
     const Limb* const count0 = zeros.value(found.zero);
     for (const auto& [one, zero] : trivial_ranks(*found.branch, ones.key(found.one), zeros.key(found.zero))) {
         std::vector<Limb> skipped(static_cast<std::size_t>(limbs));
@@ -537,8 +591,8 @@ void Cursor<Key>::match_stump(const Node<Key>& node, const Branch<Key>& branch, 
     const Leaves<Key>& leaves = circuit_.leaves;
     const Index labels = leaves.labels(), width = node.pairs.width;
     const auto limit = branch.limit[s];
-    const bool measured = !limit.empty() || !is_free(leaves.rule);
-    if (measured) measure_stump(node, branch, s, b, stump_);
+    const bool voted = !is_free(leaves.rule);
+    if (voted) measure_stump(node, branch, s, b, stump_);
     stump_.pairs.clear();
     for (Index p = 0; p < labels; ++p)
         for (Index q = 0; q < labels; ++q) {
@@ -546,9 +600,9 @@ void Cursor<Key>::match_stump(const Node<Key>& node, const Branch<Key>& branch, 
             const Key zero = weighed_.whole[q] - weighed_.ones[q * width + b] + leaves.key_constant;
             if (one + zero != key || (p == q && !leaves.trivial_splits)) continue;
             bool fits = true;
-            if (measured) fits = stump_.leaf1.key[p] != kNoKey<Key> && stump_.leaf0.key[q] != kNoKey<Key>;
+            if (voted) fits = stump_.leaf1.key[p] != kNoKey<Key> && stump_.leaf0.key[q] != kNoKey<Key>;
             for (std::size_t d = 0; fits && d < limit.size(); ++d)
-                fits = stump_.leaf1.costs(p)[d] + stump_.leaf0.costs(q)[d] <= limit[d];
+                fits = weighed_.cost(static_cast<Index>(d), p, q, b, leaves) <= limit[d];
             if (fits) stump_.pairs.push_back({one, p, q});
         }
     if (stump_.pairs.size() > 1) std::sort(stump_.pairs.begin(), stump_.pairs.end());

@@ -115,6 +115,7 @@ class Cursor {
     Index trivial_pairs(const Branch<Key>& branch, Key key1, Key key0) const;
     std::vector<std::pair<Index, Index>> trivial_ranks(const Branch<Key>& branch, Key key1, Key key0) const;
 
+    auto groups_of(Index level, const Batch& batch) const;
     void descend(Index level, Batch& here, Batch& next, Grown& grown, const Control& control);
     void find(const Node<Key>& node, const Choices& choices, Key key, const Limb* rank, Found& found) const;
     Index unrank_side(const Node<Key>& node, const Branch<Key>& branch, int s, Key key, Limb rank, Grown& grown);

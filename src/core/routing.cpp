@@ -28,23 +28,27 @@ class Router {
     void descend(const std::uint64_t* rows, std::size_t depth) {
         const Index code = *at_++;
         if (code < 0) {
-            count(rows, -1 - code);
+            count(-1 - code, [=](Index w) { return rows[w]; });
             return;
         }
         const std::uint64_t* const column = table_.words[code];
         if (stack_.size() <= depth) stack_.emplace_back(static_cast<std::size_t>(words_));
-        for (int negative = 0; negative < 2; ++negative) {
+        for (const std::uint64_t flip : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+            if (*at_ < 0) {
+                count(-1 - *at_++, [=](Index w) { return rows[w] & (column[w] ^ flip); });
+                continue;
+            }
             std::uint64_t* const below = stack_[depth].data();
-            const std::uint64_t flip = negative ? ~std::uint64_t{0} : 0;
             for (Index w = 0; w < words_; ++w) below[w] = rows[w] & (column[w] ^ flip);
             descend(below, depth + 1);
         }
     }
 
-    void count(const std::uint64_t* rows, Index label) {
+    template <class Word>
+    void count(Index label, Word word) {
         for (Index p = 0; p < table_.planes(); ++p) {
             Index ones = 0;
-            for (Index w = table_.offsets[p]; w < table_.offsets[p + 1]; ++w) ones += std::popcount(rows[w]);
+            for (Index w = table_.offsets[p]; w < table_.offsets[p + 1]; ++w) ones += std::popcount(word(w));
             out_[label][table_.plane_group[p]] += ones << table_.plane_shift[p];
         }
     }
