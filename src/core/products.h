@@ -67,45 +67,4 @@ Progress multiply_into(CellTable<Key, L>& table, Limbs<L> limbs, const Summand<K
     return done;
 }
 
-/// A tensor as an array over all keys, for questions without budgets.
-template <class Key, int L>
-class DenseTensor {
-  public:
-    DenseTensor(Limbs<L> limbs, Key low, Index width)
-        : limbs_(limbs), low_(low), values_(static_cast<std::size_t>(width * limbs.size())) {}
-
-    Limb* find(Key key) { return values_.data() + static_cast<Index>(key - low_) * limbs_.size(); }
-
-    /// Add all products of a summand.
-    void multiply(const Summand<Key>& s, Limb* scaled) {
-        for (Index i = 0; i < s.outer.size; ++i) {
-            limbs_.scale(s.outer.value(i), s.outer.limbs, s.factor, scaled);
-            Limb* const offset = find(s.outer.keys[i]);
-            for (Index j = 0; j < s.inner.size; ++j)
-                limbs_.add_product(offset + static_cast<Index>(s.inner.keys[j]) * limbs_.size(), scaled,
-                                   s.inner.value(j), s.inner.limbs);
-        }
-    }
-    /// Append the cells with trees in the order of their keys.
-    void append_to(Cells<Key>& list) const {
-        const Index width = static_cast<Index>(values_.size()) / limbs_.size();
-        Index cells = 0;
-        for (Index k = 0; k < width; ++k) cells += limbs_.positive(values_.data() + k * limbs_.size());
-        Index at = list.size();
-        list.resize(at + cells);
-        for (Index k = 0; k < width; ++k) {
-            const Limb* const value = values_.data() + k * limbs_.size();
-            if (!limbs_.positive(value)) continue;
-            list.keys[at] = low_ + k;
-            limbs_.copy(value, limbs_.size(), list.value(at));
-            ++at;
-        }
-    }
-
-  private:
-    Limbs<L> limbs_;
-    Key low_;
-    std::vector<Limb> values_;
-};
-
 }  // namespace adtc

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "dense.h"
 #include "sorting.h"
 
 namespace adtc {
@@ -65,13 +66,10 @@ class LevelFiller {
 
     void append_dense(const KeyRange<Key>& range) {
         DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
+        dense.add(summands_, [&] { control_.check(); });
+        for (const auto& s : summands_) pairs_ += s.pairs();
         for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
                       [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
-        for (const auto& s : summands_) {
-            control_.check();
-            dense.multiply(s, scaled_.data());
-            pairs_ += s.pairs();
-        }
         drop_trivial([&](Key key, const Index*, Limb factor) { limbs_.subtract(dense.find(key), factor); });
         dense.append_to(part_.cells);
     }
