@@ -31,7 +31,7 @@ class LastLevel {
             append_sparse(counts.totals, budgets);
         sorter_.sort(part_.cells, start, part_.cells.size());
         part_.close(node - task_.lattice.base[task_.lattice.levels]);
-        if (part_.cells.bytes() > task_.most_bytes) throw OutOfMemory();
+        if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }
 
   private:
@@ -104,11 +104,10 @@ class LastLevel {
             all_.list(path_, a, sides_, sorter_);
         else if (!within_.list(path_, a, budgets, sides_, sorter_))
             return;
-        const Index most = (task_.most_bytes - part_.cells.bytes()) / part_.cells.width();
+        const Index most = (task_.most_bytes - part_.bytes()) / part_.cells.width();
         const Summand<Key> s = summand(a);
-        const Progress done = multiply_into(table_, limbs_, s, 0, budgets, most, scaled_.data());
-        if (done.row < s.outer.size) throw OutOfMemory();
-        pairs_ += done.looked;
+        pairs_ += count_pairs_within(s, budgets);
+        if (multiply_into(table_, limbs_, s, budgets, most, scaled_.data()) < s.outer.size) throw OutOfMemory();
         if (leaves_.trivial_splits) return;
         table_.reserve(leaves_.labels());
         for_each_trivial(sides_[0].counts, sides_[1].counts, leaves_, budgets, cost_, [&](Key key, const Index* cost) {
