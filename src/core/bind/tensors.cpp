@@ -174,7 +174,7 @@ Index fill_last_paths(const Control& control, BoundPool& pool, Index job, const 
             check(of.groups() == table.groups() && of.functionals() == static_cast<Index>(budgets.shape(1)));
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             const LastLevelTask<Key> task{table,           lattice,          of,        span_of(multiplicity),
                                           span_of(wanted), grid_of(budgets), most_bytes};
             const Index pairs = fill_last(task, first, stop, control, part);
@@ -195,7 +195,7 @@ void fill_single_leaves(BoundPool& pool, Index job, const BoundLattice& lattice,
                   of.functionals() == static_cast<Index>(budgets.shape(1)));
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             fill_single(lattice, of, grid_of(counts), grid_of(budgets), span_of(numbers), part);
             into.commit(job, std::move(part), span_of(starts), span_of(stops));
         },
@@ -218,7 +218,7 @@ Index fill_level_paths(const Control& control, BoundPool& pool, Index job, const
                   of.functionals() == from->cells.functionals);
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             const LevelTask<Key> task{lattice, of, level, span_of(multiplicity), grid_of(counts), span_of(live),
                                       grid_of(budgets), *from, most_bytes};
             const Index pairs = fill_level(task, span_of(numbers), control, part);
