@@ -21,7 +21,7 @@ QUESTIONS: dict[str, tuple[str, str]] = {
     "best tree, adult, depth 4, 1 %": ("adult", "adtc.optimize(d, S(max_depth=4, relminsup=0.01))"),
     "best tree, adult, depth 5, 5 %": ("adult", "adtc.optimize(d, S(max_depth=5, relminsup=0.05))"),
     "paper's setting, adult, depth 5, 15 %": (
-        "adult", "adtc.profile(d, S(5, relminsup=0.15, max_size=6), ['size', 'acc', 'f1', 'eodd_sum'])"),
+        "adult", "adtc.profile(d, S(5, 1, 0.15, 6), ['size', 'acc', 'f1', 'eodd_sum'])"),
     "accurate and fair, adult, depth 3, 5 %": (
         "adult", "adtc.count(d, S(max_depth=3, relminsup=0.05), 'acc >= 0.8 and dp <= 0.05')"),
     "all trees by error, german-credit, depth 3": (
