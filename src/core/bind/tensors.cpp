@@ -255,16 +255,6 @@ NumpyArray<double> tree_counts(const BoundLevel& level) {
     return to_numpy(std::move(sums), {paths});
 }
 
-NumpyArray<Index> paths_behind(const BoundLattice& lattice, Array<const bool, 1> marked) {
-    check(length(marked) == lattice.size());
-    Buffer<Index> behind(lattice.size());
-    {
-        nb::gil_scoped_release release;
-        count_behind(lattice, span_of(marked), {behind.data(), marked.shape(0)});
-    }
-    return to_numpy(std::move(behind), {marked.shape(0)});
-}
-
 /// Unpack one axis: (key − low) // stride % radix + offset.
 NumpyArray<Index> axis_column(AnyKeys keys, nb::int_ low, nb::int_ stride, nb::int_ radix, Index offset) {
     const bool wide = are_wide(keys, 1);
@@ -346,7 +336,6 @@ void bind_tensors(nb::module_& module) {
     module.def("bound_level", &bound_level_paths, nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"),
                nb::arg("labels"), nb::arg("multiplicity"), nb::arg("live"), nb::arg("below"), nb::arg("bounds"));
     module.def("tree_counts", &tree_counts, nb::arg("level"));
-    module.def("paths_behind", &paths_behind, nb::arg("lattice"), nb::arg("marked"));
     module.def("axis_column", &axis_column, nb::arg("keys"), nb::arg("low"), nb::arg("stride"), nb::arg("radix"),
                nb::arg("offset"));
 }
