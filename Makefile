@@ -2,20 +2,27 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
-# Two workers: the tests are independent, and compiled kernels are shared through the cache.
+CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
+# Two workers: the tests are independent.
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all check format lint types docs bench bench-peers paper clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-against bench-peers paper stub sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("adtc needs Python 3.11 or newer, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $$($(BIN)/python tools/requirements.py dev)
+	@touch $(INSTALLED)
+
+# The native core: only what has changed is compiled again.
+$(READY): $(INSTALLED) $(CORE)
+	$(BIN)/python tools/build_core.py
 	@touch $@
 
 setup: $(READY) ## make .venv with everything that development needs
@@ -23,11 +30,18 @@ setup: $(READY) ## make .venv with everything that development needs
 demo: $(READY) ## profile, cross-table, front, trees and report of a bundled table, into demo/
 	$(BIN)/adtc demo -o demo
 
-test: $(READY) ## run the tests, the README and the documentation's examples
+browser: ## install Debian's chromium for the browser tests, where that is possible
+	@tools/browser.sh
+
+test: $(READY) browser ## run the tests, the README and the documentation's examples
 	$(PYTEST) -m "not slow"
 
-test-all: $(READY) ## run the slow tests too
+test-all: $(READY) browser ## run the slow tests too
 	$(PYTEST)
+
+screenshots: $(READY) browser ## take the stored pictures of dashboard and report anew, and the README's
+	ADTC_REFRESH_SCREENSHOTS=1 $(BIN)/python -m pytest -q -k looks_as_stored tests/dashboard tests/show
+	$(BIN)/python tools/picture.py docs/dashboard.png
 
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
@@ -48,6 +62,10 @@ bench: $(READY) ## measure our own speed, and put it into the documentation
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,max,rounds --benchmark-sort=fullname --benchmark-json=benchmarks/results/own.json -q
 	$(BIN)/python benchmarks/page.py benchmarks
 
+REV ?= HEAD~1
+bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
+	$(BIN)/python tools/bench_against.py $(REV)
+
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
 	$(BIN)/python benchmarks/peers.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code
 
@@ -60,5 +78,11 @@ paper: $(READY) ## run the paper's experiments, and put them into the documentat
 
 check: lint types test docs ## all that must be green before a commit lands
 
+stub: $(READY) ## write the typed stub of the native core anew
+	$(BIN)/python tools/stub.py
+
+sanitize: $(READY) ## run the core's tests with every access and operation checked
+	$(BIN)/python tools/sanitize.py
+
 clean: ## remove what was built
-	rm -rf $(VENV) docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

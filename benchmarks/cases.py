@@ -16,7 +16,6 @@ from typing import Any
 import memory
 import numpy as np
 import tables
-from used import used_paths
 
 import adtc
 from adtc.algebra.affine import affine
@@ -26,6 +25,7 @@ from adtc.engine import circuit, fast
 from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
 from adtc.engine.plan import make_plan
+from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question, ask
 from adtc.engine.switches import Switches
 
@@ -87,7 +87,7 @@ def subproblems(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome
     question = ask(data, space, semiring=COUNT, metrics=["error"])
     form = affine(question.metrics[0][1])
     plan = make_plan(question, objective=form)
-    ground = circuit.prepare(plan, data, Switches(), monitor)
+    ground = prepare(plan, data, Switches(), monitor)
     values = ground.inside.least.shape[1]
     # forms leave out what all trees share: here the rows that label 0 would get wrong
     shared = int((data.y == 1).sum())
@@ -160,7 +160,7 @@ def _asked(
     monitor: adtc.Monitor,
     metrics: tuple[str, ...],
     where: str | None,
-) -> tuple[Question, circuit.Ground | None]:
+) -> tuple[Question, Prepared | None]:
     """Bind a question as `model_tensor` does, with the ground that its least values stand on."""
     with opened(data, space, {}, define=None, engine="auto", monitor=monitor) as run:
         question = run.ask(where=where, metrics=metrics)
@@ -178,10 +178,10 @@ def near_best_tensors(
 ) -> Outcome:
     """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
     question, known = _asked(data, space, monitor, metrics, _near_best(leaf, share))
-    ground = circuit.prepare(make_plan(question), data, Switches(), monitor, known=known)
+    ground = prepare(make_plan(question), data, Switches(), monitor, known=known)
     start = time.perf_counter()
     limits = [budget.limit for budget in ground.plan.budgets]
-    result = fast.good_cells(circuit.grow(ground, limits, Switches(), monitor))
+    result = fast.good_cells(circuit.grow(ground, limits, monitor))
     engine = time.perf_counter() - start
     live = sum(result.circuit.outside.live_paths)
     return Outcome(result.total, result.circuit.cell_scan, len(result.keys), live, engine)
@@ -204,19 +204,11 @@ def alive(
     """Count the subproblems that a constraint leaves alive; no tensors are made."""
     start = time.perf_counter()
     question = ask(data, space, semiring=COUNT, where=where)
-    ground = circuit.prepare(make_plan(question), data, switches, monitor)
+    ground = prepare(make_plan(question), data, switches, monitor)
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    found = outside_pass(ground.lattice, len(ground.features.twins), ground.inside, limits)
+    found = outside_pass(ground.lattice, ground.inside, limits, monitor)
     live = sum(found.live_paths)
     return Outcome(live, 0, 0, live, time.perf_counter() - start)
-
-
-def used(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
-    """Count the subproblems that trees within a constraint really use, after counting them."""
-    question = ask(data, space, semiring=COUNT, where=where)
-    result = fast.run(question, data, monitor=monitor)
-    paths, live = used_paths(result), sum(result.circuit.outside.live_paths)
-    return Outcome(paths, result.circuit.cell_scan, len(result.keys), live)
 
 
 def profile(
@@ -371,8 +363,7 @@ def _cases() -> list[Case]:
         )
     ]
     # no bound can change what good trees are made of
-    task = partial(used, where=_FAIR)
-    return [*found, Case("used-acc-eodd", "adult", space(4, relminsup="0.01"), task, 3909)]
+    return found
 
 
 @cache

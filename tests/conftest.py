@@ -1,22 +1,16 @@
 """Settings for all tests: Hypothesis profiles, and where the full tables are kept."""
 
+import importlib.util
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-
-from adtc.engine.compiling import (
-    compile_to_come_near,
-    compile_to_count,
-    compile_to_optimize,
-)
-from adtc.engine.monitor import Monitor
 
 # An example lists all trees of a space, so its time says nothing about a defect.
 settings.register_profile(
@@ -25,7 +19,7 @@ settings.register_profile(
 settings.register_profile("ci", settings.get_profile("here"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
-CHROMIUM = "/usr/bin/chromium"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")  # as in tools/browser.sh
 SWITCHES = [
     "--no-sandbox",
     "--disable-gpu",
@@ -37,13 +31,6 @@ SWITCHES = [
 SHARED_DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile kernels before workers start: each of them would do so for itself."""
-    if not hasattr(session.config, "workerinput") and session.config.getoption("numprocesses", 0):
-        for compile_ahead in (compile_to_count, compile_to_optimize, compile_to_come_near):
-            compile_ahead(np.int32, Monitor())
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Give the folder of the full tables, which live beside the repository, not in it."""
@@ -52,16 +39,24 @@ def shared_data() -> Path:
     return SHARED_DATA
 
 
+def no_browser(reason: str) -> NoReturn:
+    """Skip a browser test; fail it where CI is set, for there nobody reads what was skipped."""
+    said = f"NO BROWSER TEST RUNS: {reason}"
+    pytest.fail(said, pytrace=False) if os.environ.get("CI") else pytest.skip(said)
+
+
 @pytest.fixture(scope="module")  # two at a time would share an event loop, which must not be
 def chromium() -> Iterator[Any]:
-    """Start Chromium, or skip loudly."""
-    api = pytest.importorskip(
-        "playwright.sync_api", reason="NO BROWSER TEST RUNS: playwright is not installed"
-    )
-    if not Path(CHROMIUM).exists():
-        pytest.skip(f"NO BROWSER TEST RUNS: there is no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=SWITCHES)
+    """Start Chromium; without it skip loudly, or fail where CI is set."""
+    if importlib.util.find_spec("playwright") is None:
+        no_browser("playwright is not installed")
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        no_browser("there is no Chromium; as root, `make browser` installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=SWITCHES)
         yield browser
         browser.close()
 
@@ -70,7 +65,7 @@ def chromium() -> Iterator[Any]:
 def _no_sudden_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a command run inside a test not end the tests because a kernel is still at work.
 
-    Nor let it leave out the nearest values because kernels are compiled meanwhile.
+    Nor let it leave out the nearest values because the machine is busy.
     """
     monkeypatch.setattr("adtc.cli.running._exit_now", sys.exit)
     monkeypatch.setattr("adtc.cli.nothing.SECONDS", 300.0)

@@ -64,6 +64,7 @@ class Space:
     max_size: int | None = None
     labels: str = "any"  # or "majority": ties go to the smallest label
     trivial_splits: bool = True
+    min_leaf_share: Fraction = Fraction(0)  # of a leaf's weight, for its label
 
     def support(self, table: Table) -> int:
         """Tell the weight that each leaf must hold at least: the larger of the two limits."""
@@ -143,11 +144,24 @@ def majority(table: Table, rows: list[int]) -> int:
     return min(weight, key=lambda label: (-weight[label], label))
 
 
+def allowed_labels(table: Table, space: Space, rows: list[int]) -> list[int]:
+    """List the labels that a leaf with these rows may carry."""
+    whole = sum(table.weight(r) for r in rows)
+    if whole < space.support(table):
+        return []
+    labels = range(table.n_labels) if space.labels == "any" else [majority(table, rows)]
+    own = [sum(table.weight(r) for r in rows if table.y[r] == label) for label in labels]
+    return [
+        label
+        for label, weight in zip(labels, own, strict=True)
+        if weight >= space.min_leaf_share * whole
+    ]
+
+
 def _grow(
     table: Table, space: Space, max_depth: int, rows: list[int], unused: list[int]
 ) -> Iterator[Tree]:
-    if sum(table.weight(r) for r in rows) >= space.support(table):
-        yield from range(table.n_labels) if space.labels == "any" else [majority(table, rows)]
+    yield from allowed_labels(table, space, rows)
     if max_depth == 0:
         return
     for f in unused:

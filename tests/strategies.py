@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from hypothesis import strategies as st
 
-from oracle import Number, Space, Table, metric_names
+from oracle import Number, Space, Table, allowed_labels, metric_names
 
 MOST_TREES = 1200  # what the oracle may list for one example
 
@@ -65,9 +65,7 @@ def number_of_trees(
     table: Table, space: Space, depth: int, rows: list[int], unused: list[int]
 ) -> int:
     """Count the trees before ``max_size`` and ``trivial_splits`` are looked at."""
-    leaves = 0
-    if sum(table.weight(r) for r in rows) >= space.support(table):
-        leaves = table.n_labels if space.labels == "any" else 1
+    leaves = len(allowed_labels(table, space, rows))
     if depth == 0:
         return leaves
     total = leaves
@@ -91,6 +89,7 @@ def problems(draw: st.DrawFn, **options: object) -> tuple[Table, Space]:
         max_size=draw(a_size),
         labels=draw(st.sampled_from(["any", "any", "majority"])),
         trivial_splits=draw(st.sampled_from([True, True, False])),
+        min_leaf_share=draw(st.sampled_from([Fraction(0)] * 3 + [Fraction(2, 5), Fraction(3, 4)])),
     )
     reduced = draw(st.sampled_from([_less_deep, _less_wide, _less_fine]))
     while _number_of_trees(table, space) > MOST_TREES:

@@ -35,7 +35,7 @@ ENGINES: list[dict[str, object]] = [
     },
     {
         "engine": "auto",
-        "switches": Switches(pext=False, dense=False, inclusion=False),
+        "switches": Switches(dense=False, inclusion=False),
         "monitor": Monitor(threads=2),
     },
 ]
@@ -62,6 +62,7 @@ def space_of(space: oracle.Space) -> adtc.Space:
         max_size=space.max_size,
         labels=space.labels,
         trivial_splits=space.trivial_splits,
+        min_leaf_share=space.min_leaf_share,
     )
 
 

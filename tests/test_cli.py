@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ import adtc
 from adtc.cli import main
 from adtc.cli.commands import count as count_command
 from adtc.cli.options import SHARED, Option
+from adtc.cli.running import Lines
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
 from adtc.engine.results import Count
@@ -109,8 +111,8 @@ def test_exists_for_people() -> None:
     yes = run("exists", "small.csv", *SPACE, "--where", "error = 0").stdout
     assert yes.splitlines()[:3] == [
         "yes, such a tree exists (exact)",
-        "  if a then 1",
-        "  if not a then 0",
+        "  if a then 1   (4 rows, 100 %)",
+        "  if not a then 0   (4 rows, 100 %)",
     ]
     assert "error = 0" in yes
     no = run("exists", "small.csv", *SPACE, "--where", "error < 0").stdout
@@ -124,9 +126,10 @@ def test_optimize_reports_value_tree_and_metrics_scored_anew() -> None:
         "--where", "size = 1",
     )  # fmt: skip
     assert (given["value"], given["value_exact"], given["error"]) == (0.5, "1/2", 4)
-    assert given["metrics"] == {"acc": 0.5, "size": 1, "error": 4}
+    gaps = {"dp": 0, "eopp": 0, "eodd_max": 0}
+    assert given["metrics"] == {"acc": 0.5, "size": 1, "error": 4, **gaps}
     assert given["tree"] in ({"label": 0}, {"label": 1})
-    assert given["rules"] == [f"always {given['tree']['label']}"]
+    assert given["rules"] == [f"always {given['tree']['label']}   (8 rows, 50 %)"]
     assert (given["status"], given["proved"]) == ("exact", True)
 
 
@@ -134,7 +137,10 @@ def test_optimize_reports_value_tree_and_metrics_scored_anew() -> None:
 def test_optimize_minimizes_error_unless_told_otherwise() -> None:
     given = answer("optimize", "small.csv", *SPACE)
     assert (given["value"], given["value_exact"], given["error"]) == (0, "0/1", 0)
-    assert given["rules"] == ["if a then 1", "if not a then 0"]
+    assert given["rules"] == [
+        "if a then 1   (4 rows, 100 %)",
+        "if not a then 0   (4 rows, 100 %)",
+    ]
     assert given["metrics"]["acc"] == 1
 
 
@@ -159,7 +165,8 @@ def test_weights_sensitive_references_and_own_metrics_reach_the_engine() -> None
     assert given["record"]["data"]["fingerprint"] == data.fingerprint
     assert given["record"]["data"]["rows"] == 11
     assert given["value"] == 4
-    assert set(given["metrics"]) == {"loss", "size", "error", "acc", "dp", "agreement[b]"}
+    asked = {"loss", "size", "error", "acc", "dp", "agreement[b]"}
+    assert set(given["metrics"]) == {*asked, "eopp", "eodd_max"}
 
 
 @pytest.mark.usefixtures("folder")
@@ -241,6 +248,20 @@ def test_the_engine_is_a_choice_and_the_answer_is_the_same(engine: str, told: st
 
 
 @pytest.mark.usefixtures("folder")
+def test_reading_obeys_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    released = threading.Event()
+
+    def endless(*args: object, **options: object) -> None:
+        released.wait(60)
+
+    monkeypatch.setattr("adtc.cli.asking.Asked.sheet", endless)
+    result = run("count", "small.csv", *SPACE, "--time-limit", "0.2")
+    released.set()
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'small.csv' could not be read within the time limit of 0.2 s: raise" in result.stderr
+
+
+@pytest.mark.usefixtures("folder")
 def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
     honest = adtc.optimize
@@ -256,7 +277,7 @@ def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> No
     )  # fmt: skip
     (monitor,) = seen
     assert (monitor.threads, monitor.time_limit, monitor.memory_limit) == (2, 1000, 1500000000)
-    assert monitor.progress is None  # stderr is not a terminal
+    assert isinstance(monitor.progress, Lines)  # no terminal
 
 
 @pytest.mark.parametrize(
@@ -388,7 +409,7 @@ def test_a_failed_write_leaves_the_old_file(folder: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "replace", full)
     result = run("count", "small.csv", *SPACE, "--json", "-o", "out.json")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "cannot write 'out.json': No space left on device" in result.stderr
+    assert "cannot write 'out.json': no space left on device" in result.stderr
     assert (folder / "out.json").read_text() == "old"
     assert sorted(path.name for path in folder.iterdir()) == ["out.json", "small.csv"]
 
@@ -438,11 +459,11 @@ MISTAKES = {
     ),
     "negative depth": (
         ["count", "small.csv", "--target", "y", "--maxdep", "-1"],
-        "'--maxdep': '-1' is not a whole number of at least 0",
+        "'--max-depth': '-1' is not a whole number of at least 0",
     ),
     "depth no integer": (
         ["count", "small.csv", "--target", "y", "--maxdep", "1.5"],
-        "'--maxdep': '1.5' is not a whole number of at least 0",
+        "'--max-depth': '1.5' is not a whole number of at least 0",
     ),
     "negative weights": (["count", "negative.csv", "--target", "y", "--weights", "w"], "-1"),
     "fractional weights": (["count", "fractional.csv", "--target", "y", "--weights", "w"], "0.5"),
@@ -744,15 +765,16 @@ def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
 @pytest.mark.parametrize("engine", ["spec", "fast"])
 def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
     args = ["adult", "--maxdep", "5", "--relminsup", "0.02", "--engine", engine]
-    done = program("count", *args, "--time-limit", "0.2", "-o", "out.json", cwd=folder)
+    done = program("count", *args, "--time-limit", "3", "-o", "out.json", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
-    assert re.fullmatch(r"adtc: the run did not finish .* limit of 0\.2 s: .*\n", done.stderr)
+    late = "the run did not finish|'adult' could not be read"  # on a machine that is very slow
+    assert re.fullmatch(rf"adtc: ({late}) within the time limit of 3 s: .*\n", done.stderr)
     assert [path.name for path in folder.iterdir()] == ["small.csv"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")
 @pytest.mark.parametrize(
-    ("limit", "code"), [([], 130), (["--time-limit", "0.1"], 2)], ids=["Ctrl-C", "time limit"]
+    ("limit", "code"), [([], 130), (["--time-limit", "3"], 2)], ids=["Ctrl-C", "time limit"]
 )
 def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], code: int) -> None:
     source = """if True:
@@ -778,15 +800,11 @@ def test_a_kernel_that_never_returns_is_left(folder: Path, limit: list[str], cod
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are a POSIX matter")
-@pytest.mark.parametrize("compiling", [False, True])
-def test_a_terminal_sees_progress(folder: Path, compiling: bool) -> None:
-    source = f"""if True:
+def test_a_terminal_sees_progress(folder: Path) -> None:
+    source = """if True:
         import sys, time
-        from adtc.cli import main, running
+        from adtc.cli import main
         from adtc.engine import executors
-        from adtc.engine.kernels import jit
-        looks = []
-        jit.compiling = lambda: {compiling} and len(looks.append(1) or looks) < 3
         honest = executors.Monitor.report
         def slowly(self, stage, done, total):
             honest(self, stage, done, total)
@@ -817,7 +835,6 @@ def test_a_terminal_sees_progress(folder: Path, compiling: bool) -> None:
     assert child.returncode == 0
     assert json.loads(printed)["count"] > 0
     shown = seen.decode()
-    assert ("compiling kernels, once" in shown) is compiling
     assert "least costs" in shown
     assert "left" in shown
 

@@ -7,7 +7,7 @@ from adtc._version import __version__
 
 if TYPE_CHECKING:
     from adtc.algebra import semirings
-    from adtc.data import Data, datasets, load_dataset, read
+    from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
-    from adtc.profiles import Profile, profile
+    from adtc.profiles.fronts import pareto
+    from adtc.profiles.making import profile
+    from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
+    from adtc.profiles.verification import verify
     from adtc.show import plot
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
     "as_estimator",
     "count",
     "datasets",
+    "describe",
     "evaluate",
     "exists",
     "explain",
@@ -39,16 +43,18 @@ __all__ = [
     "load_profile",
     "model_tensor",
     "optimize",
+    "pareto",
     "plot",
     "profile",
     "read",
     "score",
     "semirings",
+    "verify",
 ]
 
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
-    "adtc.data": ("Data", "datasets", "load_dataset", "read"),
+    "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
@@ -58,7 +64,9 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
+    "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),
 }
 

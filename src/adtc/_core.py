@@ -8,7 +8,7 @@ import os
 from importlib import import_module
 from types import ModuleType
 
-from adtc import _core_portable
+_core_portable = import_module("._core_portable", __package__)
 
 LEVELS = ("v4", "v3", "v2", "portable")
 """Best first; see ``src/core/isa.h`` for what each one needs."""
@@ -21,7 +21,7 @@ def available_levels() -> tuple[str, ...]:
 
 def load_level(level: str) -> ModuleType:
     """Import the core of one level."""
-    return import_module(f"adtc._core_{level}")
+    return import_module(f"._core_{level}", __package__)
 
 
 def _built(level: str) -> bool:

@@ -17,19 +17,9 @@ inline Vector<std::int32_t> multiply_pairs(Vector<std::int32_t> a, Vector<std::i
 #if defined(__AVX512BW__)
     return (Vector<std::int32_t>)_mm512_madd_epi16((__m512i)a, (__m512i)b);
 #elif defined(__AVX2__)
-    __m256i x[2], y[2];
-    std::memcpy(x, &a, 64);
-    std::memcpy(y, &b, 64);
-    for (int i = 0; i < 2; ++i) x[i] = _mm256_madd_epi16(x[i], y[i]);
-    std::memcpy(&a, x, 64);
-    return a;
+    return (Vector<std::int32_t>)_mm256_madd_epi16((__m256i)a, (__m256i)b);
 #elif defined(__SSE2__)
-    __m128i x[4], y[4];
-    std::memcpy(x, &a, 64);
-    std::memcpy(y, &b, 64);
-    for (int i = 0; i < 4; ++i) x[i] = _mm_madd_epi16(x[i], y[i]);
-    std::memcpy(&a, x, 64);
-    return a;
+    return (Vector<std::int32_t>)_mm_madd_epi16((__m128i)a, (__m128i)b);
 #else
     return (a & 0xffff) * (b & 0xffff) + (a >> 16) * (b >> 16);  // no lane is negative
 #endif

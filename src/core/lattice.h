@@ -67,6 +67,23 @@ inline Children children(const Lattice& lattice, const Index* features, Index le
     return {one, one + (Index{1} << at)};
 }
 
+/// Call `use(feature, children)` for every feature that is not on a path, ascending.
+template <class Use>
+void for_each_child(const Lattice& lattice, const Index* features, Index level, Index signs, Use use) {
+    // features after the new one move up one place
+    Index rank = 0;
+    for (Index i = 0; i < level; ++i) rank += lattice.binomial[features[i]][i + 2];
+    for (Index at = 0, f = 0; at <= level; ++at, ++f) {
+        const Index step = Index{1} << at;
+        const Index first = lattice.base[level + 1] + ((signs >> at) << (at + 1)) + (signs & (step - 1));
+        for (const Index stop = at < level ? features[at] : lattice.features; f < stop; ++f) {
+            const Index one = first + ((rank + lattice.binomial[f][at + 1]) << (level + 1));
+            use(f, Children{one, one + step});
+        }
+        if (at < level) rank += lattice.binomial[f][at + 1] - lattice.binomial[f][at + 2];
+    }
+}
+
 /// Number the path without its literal at position `at`.
 inline Index parent(const Lattice& lattice, const Index* features, Index level, Index signs, Index at) {
     Index rank = 0;

@@ -11,7 +11,7 @@
 
 namespace adtc {
 
-/// Lanes of a slice come in blocks of this many, a vector of 64 bytes; those beyond the features are 0.
+/// Lanes of a slice come in blocks of this many, the widest vector; those beyond the features are 0.
 constexpr Index kBlock = 32;
 
 constexpr Index padded(Index features) { return (features + kBlock - 1) / kBlock * kBlock; }
@@ -59,6 +59,7 @@ void count_pairs(const Slices& slices, const Table& table, std::span<const Index
 extern template void add_pairs(const Slices&, Index, std::span<const Index>, std::int16_t, std::int16_t*, Index);
 extern template void add_pairs(const Slices&, Index, std::span<const Index>, std::int32_t, std::int32_t*, Index);
 extern template void add_pairs(const Slices&, Index, std::span<const Index>, std::int64_t, std::int64_t*, Index);
+extern template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int16_t>);
 extern template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int32_t>);
 extern template void count_pairs(const Slices&, const Table&, std::span<const Index>, Cube<std::int64_t>);
 

@@ -241,22 +241,6 @@ double count_trees(const CellView<Key>& tensor) {
     return sum;
 }
 
-void count_behind(const Lattice& lattice, std::span<const bool> marked, std::span<Index> behind) {
-    std::fill(behind.begin(), behind.end(), 0);
-    for (Index node = lattice.base[lattice.levels]; node < lattice.size(); ++node) behind[node] = marked[node];
-    Index features[Path::kLongest];
-    for (Index level = lattice.levels; level > 0; --level) {
-        first_set(features, level);
-        for (Index rank = 0; rank < lattice.binomial[lattice.features][level]; ++rank) {
-            for (Index signs = 0; signs < Index{1} << level; ++signs) {
-                const Index node = lattice.base[level] + (rank << level) + signs;
-                if (behind[node]) behind[parent(lattice, features, level, signs, level - 1)] += behind[node];
-            }
-            next_set(features, level);
-        }
-    }
-}
-
 template Index fill_level(const LevelTask<Index>&, std::span<const Index>, const Control&, Part<Index>&);
 template Index fill_level(const LevelTask<WideKey>&, std::span<const Index>, const Control&, Part<WideKey>&);
 template void fill_single(const Lattice&, const Leaves<Index>&, Grid<const Index>, Grid<const Index>,

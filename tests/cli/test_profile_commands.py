@@ -1,5 +1,7 @@
 """Profiles on the command line: made, saved, cross-tabulated, drawn from, reported, completed."""
 
+import hashlib
+import html
 import json
 import os
 import re
@@ -252,8 +254,35 @@ def test_a_front(folder: Path, whole: adtc.Profile) -> None:
     assert exact == [[Fraction(v) for v in point] for point in expected.points]
     assert (given["count"], given["among"]) == (expected.count, whole.count)
     assert (folder / "front.png").read_bytes().startswith(b"\x89PNG")
-    table = answer("pareto", *SPACE, *goals)
-    assert table["points"] == given["points"]
+    table = answer("pareto", *SPACE, *goals, "--counts", "--plot", "searched.png")
+    found = [{k: point[k] for k in given["points"][0]} for point in table["points"]]
+    assert found == given["points"]
+    assert (table["count"], table["among"]) == (expected.count, whole.count)
+    assert given.keys() == table.keys()
+    assert (table["status"], table["stopped"]) == ("exact", None)
+    assert all(len(p["rules"]) == p["values"]["size"] for p in table["points"])
+    assert (folder / "searched.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_front_is_searched_without_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adtc.profiles.making.profile", lambda *args, **options: 1 / 0)
+    monkeypatch.setattr("adtc.profiles.profile", lambda *args, **options: 1 / 0)
+    given = answer("pareto", *SPACE, "--maximize", "acc", "--minimize", "dp")
+    assert given["points"]
+    assert (given["count"], given["among"]) == (None, None)
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_limit_leaves_the_points_of_a_front_found_so_far() -> None:
+    goals = ["--maximize", "acc", "--minimize", "dp"]
+    done = run("pareto", *SPACE, *goals, "--time-limit", "0.000001", "--json")
+    assert done.exit_code == 0
+    given = json.loads(done.stdout)
+    assert (given["status"], given["points"]) == ("partial", [])
+    assert "time limit" in given["stopped"]
+    told = run("pareto", *SPACE, *goals, "--memory-limit", "1B").stdout
+    assert "points of the front (partial): " in told
 
 
 # --- trees ------------------------------------------------------------------------------------
@@ -332,6 +361,22 @@ def test_trees_of_a_table_show_the_metrics_of_the_question() -> None:
     assert given["count"] == answer("count", *SPACE, "--where", "tnr >= 0.5 and size <= 2")["count"]
 
 
+def test_drawn_trees_keep_small_leaves_to_themselves(folder: Path) -> None:
+    args = ["draw", "german-credit", "--maxdep", "2", "--metrics", "size, acc", "-n", "8"]
+    args += ["--seed", "1", "--small", "40", "--svg", "pictures"]
+    given = answer(*args)
+    leaves = [leaf for tree in given["trees"] for leaf in tree["leaves"]]
+    hidden = [leaf for leaf in leaves if leaf["support"] is None]
+    assert hidden
+    assert all(leaf["counts"] is None and leaf["shares"] is None for leaf in hidden)
+    assert all(leaf["support"] >= 40 for leaf in leaves if leaf["support"] is not None)
+    rules = [line for line in run(*args).stdout.splitlines() if " then " in line]
+    pictures = "".join(path.read_text() for path in (folder / "pictures").iterdir())
+    shown = "\n".join([*rules, *re.findall(r"<text .*</text>", pictures)])
+    assert "(fewer than 40 rows)" in shown
+    assert not re.search(r"\b[1-3]?\d rows?\b(?<!40 rows)", shown)
+
+
 # --- the report -------------------------------------------------------------------------------
 
 
@@ -345,6 +390,36 @@ def test_a_report(folder: Path, whole: adtc.Profile) -> None:
     assert "Our audit" in page
     assert f"{whole.count:,}" in page
     assert files(folder) == ["report.html", "run.adtc"]
+
+
+def test_a_report_on_chosen_trees(folder: Path, whole: adtc.Profile) -> None:
+    args = ["--where", "acc >= 0.7", "--rank", "1,000", "--rank", "7", "--best", "2"]
+    args += ["--note", "For the file.", "--small", "0"]
+    given = answer("report", "run.adtc", "-o", "report.html", *args)
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert given["count"] == whole.where("acc >= 0.7").count
+    assert (given["where"], given["ranks"]) == ("acc >= 0.7", [1000, 7])
+    assert f"Tree 1,000 of {whole.count:,}" in page
+    assert f"Tree 7 of {whole.count:,}" in page
+    assert "For the file." in page
+    assert "best 2" in page
+    assert "drawn at random" not in page
+    assert "All numbers are shown, however small." in page
+    again = shlex.join(["adtc", "report", "run.adtc", "-o", "report.html", *args, "--json"])
+    assert html.escape(again) in page
+
+
+def test_a_report_names_the_command_and_the_file_of_its_profile(folder: Path) -> None:
+    rows = "\n".join(f"{i % 7},{'ab'[i % 2]},{i % 3 % 2}" for i in range(60))
+    (folder / "loans.csv").write_text(f"income,sex,y\n{rows}\n")
+    made = ["profile", "loans.csv", "--target", "y", "--sensitive", "sex", "--maxdep", "1"]
+    answer(*made, "-o", "loans.adtc")
+    answer("report", "loans.adtc", "-o", "report.html")
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    digest = hashlib.sha256((folder / "loans.csv").read_bytes()).hexdigest()
+    assert shlex.join(["adtc", *made, "-o", "loans.adtc", "--json"]) in page
+    assert f"SHA-256 {digest}" in page
+    assert f"loans.csv ({(folder / 'loans.csv').stat().st_size:,} bytes)" in page
 
 
 def test_a_failed_report_leaves_the_old_one(folder: Path) -> None:
@@ -514,6 +589,18 @@ MISTAKES = {
     "report of a table": (
         ["report", "german-credit", "-o", "r.html"],
         "make one with `adtc profile german-credit -o run.adtc`",
+    ),
+    "report on a rank that is none": (
+        ["report", "run.adtc", "-o", "r.html", "--rank", "999999999"],
+        "rank 999,999,999 is out of range",
+    ),
+    "report with a negative limit": (
+        ["report", "run.adtc", "-o", "r.html", "--small", "-1"],
+        "'-1' is not a whole number of at least 0",
+    ),
+    "report on an unknown metric": (
+        ["report", "run.adtc", "-o", "r.html", "--where", "eror <= 3"],
+        "unknown metric 'eror'",
     ),
     "report of one metric": (
         ["report", "run.adtc", "-o", "r.html", "--crosstab", "acc"],

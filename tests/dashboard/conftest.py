@@ -1,11 +1,11 @@
 """A small profile with awkward names, a running dashboard over it, and a real browser."""
 
-import threading
-import time
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
+from browsing import Watched, serving
 
 import adtc
 from adtc.profiles import Profile
@@ -49,24 +49,17 @@ def pair(small: Profile, other: Profile) -> tuple[Profile, Profile]:
 
 @pytest.fixture(scope="session")
 def server(small: Profile, other: Profile) -> Iterator[str]:
-    """Run the dashboard as users do, on a free port, and give its address."""
-    uvicorn = pytest.importorskip("uvicorn", reason="the dashboard needs uvicorn")
+    """Run the dashboard of two profiles, and give its address."""
     from adtc.dashboard import make_app
-    from adtc.dashboard.serving import listen
 
-    listener = listen(0)
-    config = uvicorn.Config(
-        make_app(small, other, titles=("original", "changed")),
-        log_level="error",
-        lifespan="off",
-        ws="none",
-    )
-    running = uvicorn.Server(config)
-    thread = threading.Thread(target=lambda: running.run(sockets=[listener]), daemon=True)
-    thread.start()
-    while not running.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    running.should_exit = True
-    thread.join(10)
-    listener.close()
+    with serving(make_app(small, other, titles=("original", "changed"))) as address:
+        yield address
+
+
+@pytest.fixture
+def watched(chromium: Any, server: str) -> Iterator[Watched]:
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
+    found = Watched(context.new_page())
+    yield found
+    found.check(server)
+    context.close()

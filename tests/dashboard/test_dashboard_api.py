@@ -235,7 +235,7 @@ def test_cells_of_the_comparison_hold_the_trees_of_their_profile(
 def test_the_report_is_about_the_profile_that_is_meant(client: Any, other: Profile) -> None:
     text = client.get("/api/report", params={**PAIR, "side": 2, "trees": "7"}).text
     assert other.record.data["fingerprint"] in text
-    assert f"Tree 8 of {other.count:,}" in text
+    assert f"Tree 7 of {other.count:,}" in text
 
 
 def test_a_second_profile_without_circuit_is_compared_but_not_drawn_from(
@@ -526,20 +526,6 @@ def test_a_listener_is_reachable_from_this_machine_only() -> None:
     listener.close()
 
 
-def test_a_profile_without_circuit_needs_no_compiler(small: Profile, tmp_path: Path) -> None:
-    small.save(tmp_path / "bare.adtc")
-    program = (
-        "import sys, adtc; from adtc.dashboard import make_app; "
-        f"app = make_app(adtc.load_profile({str(tmp_path / 'bare.adtc')!r})); "
-        "from adtc.dashboard.side import Place; "
-        "app.state.session.landscape(Place('acc > 0', 'acc', 'dp')); "
-        "print(app.state.session.overview()['drawable'], 'numba' in sys.modules)"
-    )
-    run = [sys.executable, "-c", program]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["False", "False"]
-
-
 def test_a_circuit_waits_until_a_tree_is_asked_for(small: Profile, tmp_path: Path) -> None:
     small.save(tmp_path / "full.adtc", circuit=True)
     program = (
@@ -547,12 +533,12 @@ def test_a_circuit_waits_until_a_tree_is_asked_for(small: Profile, tmp_path: Pat
         f"app = make_app(adtc.load_profile({str(tmp_path / 'full.adtc')!r})); "
         "from adtc.dashboard.side import Place; session = app.state.session; "
         "session.landscape(Place('acc > 0', 'acc', 'dp')); "
-        "print(session.overview()['drawable'], {'numba', 'pandas'} & set(sys.modules)); "
-        "session.warm(); print('numba' in sys.modules, session.tree(Place(), 5, 0, None)['rank'])"
+        "print(session.overview()['drawable'], {'pandas'} & set(sys.modules)); "
+        "session.warm(); print(session.tree(Place(), 5, 0, None)['rank'])"
     )
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
-    assert done.stdout.split("\n")[:2] == ["True set()", "True 5"]
+    assert done.stdout.split("\n")[:2] == ["True set()", "5"]
 
 
 def test_the_command_answers_from_a_saved_file(small: Profile, tmp_path: Path) -> None:
@@ -561,21 +547,22 @@ def test_the_command_answers_from_a_saved_file(small: Profile, tmp_path: Path) -
     with subprocess.Popen(run, stdout=subprocess.PIPE, text=True) as started:
         try:
             assert started.stdout is not None
-            address = started.stdout.readline().split()[4].rstrip("/")
+            address, _, token = started.stdout.readline().split()[4].partition("/?token=")
             with httpx.Client(base_url=address, timeout=120) as client:
                 while True:
                     try:
-                        client.get("/")
+                        assert client.get("/").status_code == 403
                         break
                     except httpx.ConnectError:
                         time.sleep(0.01)
+                client.get("/", params={"token": token})
                 view = ask(client, "landscape", **PAIR)
                 assert total(view) == small.count
                 tree = ask(client, "tree", rank=777)
         finally:
             started.terminate()
     assert tree["profile_rank"] == "777"
-    assert tree["rules"] == [rule.text for rule in small.tree(777).model.rules()]
+    assert tree["rules"] == [rule.text for rule in small.tree(777).model.rules(small=10)]
 
 
 def test_a_circuit_that_cannot_be_made_is_one_sentence_and_the_rest_works(small: Profile) -> None:

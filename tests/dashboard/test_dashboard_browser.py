@@ -2,66 +2,42 @@
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from browsing import ALL, READY, Watched
 
 import adtc
 from adtc.profiles import Profile
 
 LONG = "months since the applicant last changed the registered address of residence"
-READY = "body[data-ready]"
 FILLED = "#map .cell rect.heat"
-
-
-class Watched:
-    """A page, with all that went wrong on it and every address it asked for."""
-
-    def __init__(self, page: Any) -> None:
-        self.page = page
-        self.troubles: list[str] = []
-        self.asked: list[str] = []
-        page.set_default_timeout(120_000)
-        page.on("console", lambda m: self._note(m.text) if m.type in ("error", "warning") else None)
-        page.on("pageerror", lambda error: self._note(str(error)))
-        page.on("request", lambda request: self.asked.append(request.url))
-
-    def _note(self, trouble: str) -> None:
-        self.troubles.append(trouble)
-
-    def open(self, address: str) -> Any:
-        self.page.goto(address)
-        self.page.wait_for_selector(READY)
-        return self.page
-
-    def check(self, server: str) -> None:
-        """Nothing was asked of another machine, nothing failed, no name became code."""
-        outside = [url for url in self.asked if not url.startswith((server, "data:", "blob:"))]
-        assert outside == []
-        assert self.troubles == []
-        assert self.page.evaluate("window.hacked") is None
-
-
-@pytest.fixture
-def watched(chromium: Any, server: str) -> Iterator[Watched]:
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, accept_downloads=True)
-    found = Watched(context.new_page())
-    yield found
-    found.check(server)
-    context.close()
 
 
 def pick(page: Any, at: int = 0) -> None:
     """Click a filled cell and wait for its tree."""
     page.locator(FILLED).nth(at).click()
-    page.wait_for_selector("#tree-head")
+    page.wait_for_selector("#map .picked")
+    page.wait_for_function("() => location.hash.includes('rank=')")
+    page.wait_for_function(
+        "() => document.getElementById('tree-title').innerText.startsWith('A tree')"
+    )
 
 
 def head(page: Any) -> str:
     return str(page.inner_text("#tree-head"))
+
+
+def show_compare(page: Any) -> None:
+    """Go to the view of two profiles."""
+    page.click("#tab-compare")
+    page.wait_for_selector("#map-difference .cell")
+
+
+def wait_for_title(page: Any, title: str) -> None:
+    page.wait_for_function("t => document.getElementById('tree-title').innerText === t", arg=title)
 
 
 def wait_for_result(page: Any, text: str) -> None:
@@ -102,7 +78,10 @@ def test_a_cell_gives_a_tree_that_scores_as_shown(
     pick(page, 3)
     number, of = re.fullmatch(r"Tree ([\d,]+) of ([\d,]+)", head(page)).groups()  # type: ignore[union-attr]
     label = page.get_attribute("#map .picked", "aria-label")
-    assert f": {of} tree" in label
+    said = page.inner_text("#tree")
+    place, here = re.search(r"at place ([\d,]+), from 0, of ([\d,]+)\.", said).groups()  # type: ignore[union-attr]
+    assert f": {here} tree" in label
+    assert page.input_value("#jump-to") == place
     rank = int(re.search(r"profile\.tree\((\d+)\)", page.inner_text("#tree"))[1])  # type: ignore[index]
     drawn = small.tree(rank)
     shown = page.eval_on_selector_all(
@@ -112,7 +91,8 @@ def test_a_cell_gives_a_tree_that_scores_as_shown(
     assert dict(shown) == {k: "undefined" if v is None else str(v) for k, v in scored.items()}
     assert page.locator("#tree svg.adtc-tree").count() == 1
     assert page.locator("#tree svg .adtc-leaf").count() == drawn.metrics["size"]
-    assert 1 <= int(number.replace(",", "")) <= int(of.replace(",", ""))
+    assert (number, of) == (f"{rank:,}", f"{small.count:,}")  # the number of the command line
+    assert 0 <= int(place.replace(",", "")) < int(here.replace(",", ""))
 
 
 def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) -> None:
@@ -132,9 +112,23 @@ def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) 
     page.wait_for_function(
         "() => document.getElementById('tree-head').innerText.startsWith('Tree 1,000 of')"
     )
-    page.fill("#jump-to", "999999999")
+    page.fill("#jump-to", "0")
     page.keyboard.press("Enter")
-    assert "There are" in page.inner_text("#notice")
+    page.wait_for_function(
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 0 of')"
+    )
+    assert page.is_disabled("#previous")
+    assert profile_rank(page) == 0
+    last = int(page.inner_text("#tree-head").split(" of ")[1].replace(",", "")) - 1
+    page.fill("#jump-to", str(last + 1))
+    page.keyboard.press("Enter")
+    assert f"numbered from 0 to {last:,}." in page.inner_text("#notice")
+    page.fill("#jump-to", str(last))
+    page.keyboard.press("Enter")
+    page.wait_for_function(
+        "t => document.getElementById('tree-head').innerText.startsWith(t)", arg=f"Tree {last:,} of"
+    )
+    assert page.is_disabled("#next")
 
 
 def test_a_mistake_is_pointed_at_and_mended(watched: Watched, server: str, small: Profile) -> None:
@@ -166,6 +160,7 @@ def test_sliders_write_the_formula_and_read_it(
     watched: Watched, server: str, small: Profile
 ) -> None:
     page = watched.open(server)
+    page.click("#limits-box summary")
     page.fill("#limit-size", "3")
     wait_for_result(page, f"{small.where('size <= 3').count:,} trees")
     assert page.input_value("#formula") == "size <= 3"
@@ -219,7 +214,7 @@ def test_following_a_row_tells_its_values(watched: Watched, server: str, small: 
     none = data.dense()[:, data.feature_names.index("job = none")]
     row = int(np.flatnonzero((bit == 0) & (none == 1))[0])
     rank = next(one.rank for one in small.iterate() if one.model.features == (job,))
-    page = watched.open(f"{server}/#rank={rank}&row={row + 1}")
+    page = watched.open(f"{server}/{ALL}&rank={rank}&row={row + 1}")
     page.wait_for_selector(".path")
     assert page.locator(".path ol li").all_inner_texts() == ["job = clerk? no, for job = none"]
     page.locator(".path summary").click()
@@ -300,6 +295,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
     page.click("#redraw")
     page.wait_for_selector("#keep")
     page.click("#keep")
+    page.click("#tab-shortlist")
     note = page.locator("#shortlist textarea")
     note.fill("small and fair")
     page.reload()
@@ -319,7 +315,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
     rank = int(kept["trees"][0]["rank"])
     page.wait_for_function(
         "t => document.getElementById('tree-head')?.innerText.startsWith(t)",
-        arg=f"Tree {rank + 1:,} of",
+        arg=f"Tree {rank:,} of",
     )
     path.write_text('{"format": "else"}', encoding="utf-8")
     page.set_input_files("#list-load", path)
@@ -330,7 +326,7 @@ def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path
 
 def test_two_profiles_are_compared(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     assert page.inner_text("#compare-first").startswith("original:")
     assert page.locator("#map-difference rect.more").count() > 0
     assert page.locator("#map-difference rect.less").count() > 0
@@ -365,14 +361,14 @@ def test_a_cell_of_either_map_gives_a_tree_of_its_profile(
     watched: Watched, server: str, pair: tuple[Profile, Profile], name: str, title: str
 ) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     cell = compared_cell(page, name, 5)
     label = cell.get_attribute("aria-label")
     cell.click()
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == f"A tree of {title}"
-    of = re.fullmatch(r"Tree [\d,]+ of ([\d,]+)", head(page))[1]  # type: ignore[index]
-    assert f": {of} tree" in label
+    wait_for_title(page, f"A tree of {title}")
+    said = page.inner_text("#tree")
+    here = re.search(r"at place [\d,]+, from 0, of ([\d,]+)\.", said)[1]  # type: ignore[index]
+    assert f": {here} tree" in label
     assert label.partition(":")[0] + f" of {title}" in page.inner_text("#tree-where")
     assert exact_metrics(page) == scores(pair[name == "second"], profile_rank(page))
     assert page.get_attribute(f"#map-{name} .picked", "aria-label") == label
@@ -383,18 +379,18 @@ def test_trees_of_the_second_profile_are_stepped_through_and_restored(
     watched: Watched, chromium: Any, server: str, other: Profile
 ) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     compared_cell(page, "second", 5).focus()
     page.keyboard.press("Enter")
-    page.wait_for_selector("#tree-head")
-    page.fill("#jump-to", "1")
+    wait_for_title(page, "A tree of changed")
+    page.fill("#jump-to", "0")
     page.keyboard.press("Enter")
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 1 of')"
+        "() => document.getElementById('tree').innerText.includes('at place 0, from 0')"
     )
     page.click("#next")
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 2 of')"
+        "() => document.getElementById('tree').innerText.includes('at place 1, from 0')"
     )
     assert exact_metrics(page) == scores(other, profile_rank(page))
     page.click("#pin")
@@ -412,7 +408,7 @@ def test_trees_of_the_second_profile_are_stepped_through_and_restored(
 
 def test_switching_the_profile_keeps_the_shared_cell(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     i, j = page.evaluate("""() => {
       const full = name => new Set([...document.querySelectorAll(`#map-${name} .cell`)]
         .filter(c => c.querySelector('.heat')).map(c => `${c.dataset.i},${c.dataset.j}`));
@@ -423,25 +419,23 @@ def test_switching_the_profile_keeps_the_shared_cell(watched: Watched, server: s
     page.wait_for_selector("#tree-head")
     page.select_option("#from", "2")
     page.wait_for_function("() => document.querySelector('#map-second .picked')")
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == "A tree of changed"
+    wait_for_title(page, "The best tree of changed")
     assert page.get_attribute("#map-second .picked", "data-i") == i
     page.select_option("#from", "")
     page.wait_for_function("() => document.querySelector('#map-first .picked')")
-    page.wait_for_selector("#tree-head")
-    assert page.inner_text("#tree-title") == "A tree of original"
+    wait_for_title(page, "The best tree of original")
 
 
 def test_a_tree_of_each_profile_side_by_side(
     watched: Watched, server: str, small: Profile, other: Profile
 ) -> None:
     page = watched.open(f"{server}/#where=acc+%3E%3D+0.6")
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     page.click("#both")
     page.wait_for_function("() => document.querySelectorAll('#side article svg').length === 2")
     heads = page.eval_on_selector_all("#side h3", "all => all.map(h => h.innerText)")
     for text, title, profile in zip(heads, ("original", "changed"), (small, other), strict=True):
-        rank = int(re.fullmatch(rf"Tree ([\d,]+) of {title}", text)[1].replace(",", "")) - 1  # type: ignore[index]
+        rank = int(re.fullmatch(rf"Tree ([\d,]+) of {title}", text)[1].replace(",", ""))  # type: ignore[index]
         row = page.locator("#side tr", has_text=text)
         shown = row.locator("td").evaluate_all("cells => cells.map(c => c.dataset.exact)")
         assert shown == list(scores(profile, rank).values())
@@ -454,7 +448,7 @@ def test_a_tree_of_each_profile_side_by_side(
 
 def test_a_cell_of_the_difference_gives_a_tree_of_each(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.wait_for_selector("#map-difference .cell")
+    show_compare(page)
     page.locator("#map-difference .cell:has(rect.more)").nth(3).click()
     page.wait_for_selector("#side article")
     assert "pins=" in page.url
@@ -462,7 +456,7 @@ def test_a_cell_of_the_difference_gives_a_tree_of_each(watched: Watched, server:
 
 
 def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -> None:
-    page = watched.open(f"{server}/#rank=5")
+    page = watched.open(f"{server}/{ALL}&rank=5")
     page.wait_for_selector("#tree-head")
     page.click("#keep")
     page.select_option("#from", "2")
@@ -472,15 +466,16 @@ def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -
     page.wait_for_selector("#tree-head")
     rank = profile_rank(page)
     page.click("#keep")
+    page.click("#tab-shortlist")
     page.reload()
     page.wait_for_selector(READY)
     assert page.locator("#shortlist strong").all_inner_texts() == [
-        "Tree 6 of original",
-        f"Tree {rank + 1:,} of changed",
+        "Tree 5 of original",
+        f"Tree {rank:,} of changed",
     ]
     page.locator("#shortlist button", has_text="Show").nth(0).click()
     page.wait_for_function(
-        "() => document.getElementById('tree-head').innerText.startsWith('Tree 6 of')"
+        "() => document.getElementById('tree-head').innerText.startsWith('Tree 5 of')"
     )
     page.locator("#shortlist button", has_text="Show").nth(1).click()
     page.wait_for_function(
@@ -491,6 +486,7 @@ def test_the_shortlist_tells_the_profiles_apart(watched: Watched, server: str) -
 
 def test_pictures_are_downloaded(watched: Watched, server: str, tmp_path: Path) -> None:
     page = watched.open(server)
+    page.click("#map-options summary")
     with page.expect_download() as png:
         page.click("#map-png")
     png.value.save_as(tmp_path / "map.png")
@@ -537,7 +533,7 @@ def test_the_exported_report_opens_from_disk(
     report.page.wait_for_selector(".landscape .cell")
     n = small.where("acc >= 0.6").count
     assert report.page.inner_text(".answer").startswith(f"{n:,} trees")
-    assert report.page.locator(".tree-card svg").count() == 1
+    assert report.page.locator("#trees .tree-card svg").count() == 1
     assert [url for url in report.asked if not url.startswith(("file:", "data:"))] == []
     assert report.troubles == []
     assert report.page.evaluate("window.hacked") is None

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from adtc.data import read, read_table
+from adtc.data import Data, read, read_table
+from adtc.data.files import repeated
 from adtc.errors import DataError, UnknownColumnError
 
 
@@ -165,3 +166,50 @@ def test_a_table_is_read_without_pandas(write):
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
     said = "age <= 30.5; age is missing; town = b; town is missing; False"
     assert done.stdout.decode().strip() == said
+
+
+class Counted(str):
+    """A name that counts how often it is looked at."""
+
+    looks = 0
+    __slots__ = ()
+
+    def __eq__(self, other):
+        Counted.looks += 1
+        return str.__eq__(self, other)
+
+    def __hash__(self):
+        Counted.looks += 1
+        return str.__hash__(self)
+
+
+def test_many_columns_are_compared_a_few_times_each():
+    names = [Counted(f"c{i}") for i in range(2000)]
+    Counted.looks = 0
+    assert repeated([*names, Counted("c7")]) == ["c7"]
+    assert Counted.looks < 10 * len(names)
+
+
+def test_a_new_table_of_many_columns_is_not_listed_for_each_of_them(monkeypatch):
+    n, lists = 300, []
+    columns = {f"c{i}": [0, 1, 0] for i in range(n)}
+    data = Data.from_frame({**columns, "y": [0, 1, 1]}, target="y")
+
+    class Listed:
+        """A table that counts how often its names are listed."""
+
+        def __init__(self, table):
+            self.table = table
+
+        def __getattr__(self, name):
+            if name == "column_names":
+                lists.append(name)
+            return getattr(self.table, name)
+
+        def __getitem__(self, name):
+            return self.table[name]
+
+    monkeypatch.setattr("adtc.data.table.arrow_table", Listed)
+    bits = data.binarize(pa.table(columns))
+    assert bits.shape == (n, 1)
+    assert len(lists) < 10

@@ -28,7 +28,7 @@ SWITCHES = [
     Switches(push=False),
     Switches(push=False, dense=False),
     Switches(combine=False, merge_features=False),
-    Switches(merge_rows=True, pext=False),
+    Switches(merge_rows=True),
 ]
 FORMULAS = [
     None,

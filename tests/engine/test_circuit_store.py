@@ -9,13 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adtc
+from adtc import _core
 from adtc.algebra.metrics import additive
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast
 from adtc.engine.query import Space, ask
+from adtc.engine.ranks import Ranks
 from adtc.engine.store import circuit_from_json, circuit_to_json, space_from_json, space_to_json
 from adtc.engine.switches import Switches
-from adtc.engine.walk import Walk
 from strategies import problems
 
 SWITCHES = [
@@ -37,6 +38,8 @@ def parts(value, name="circuit"):
     if name.endswith("plan"):
         return
     names = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
+    if isinstance(value, _core.Table | _core.Lattice | _core.Leaves):
+        names = [n for n in dir(type(value)) if n[0] != "_" and n != "dense"]  # a switch
     if names:
         for part in names:
             yield from parts(getattr(value, part), f"{name}.{part}")
@@ -52,9 +55,6 @@ def assert_same(back, circuit):
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         if isinstance(value, np.ndarray):
-            # what kernels are compiled for
-            for trait in ("c_contiguous", "f_contiguous", "writeable", "aligned"):
-                assert getattr(found[name].flags, trait) == getattr(value.flags, trait), name
             assert found[name].dtype == value.dtype, name
             assert np.array_equal(found[name], value), name
         else:
@@ -66,8 +66,8 @@ def assert_same(back, circuit):
 
 
 def trees(circuit):
-    walk = Walk(circuit)
-    return {key: list(walk.trees(key)) for key in walk.keys}
+    ranks = Ranks(circuit)
+    return {key: list(ranks.trees(key)) for key in ranks.keys}
 
 
 @pytest.mark.parametrize("switches", SWITCHES, ids=["all", "no push", "merged rows", "all twins"])
@@ -130,22 +130,6 @@ def test_a_circuit_on_merged_rows_comes_back():
     assert_same(again(circuit, data), circuit)
 
 
-def test_kernels_are_not_compiled_anew():
-    numba = pytest.importorskip("numba")
-    if numba.config.DISABLE_JIT:
-        pytest.skip("nothing is compiled in this run")
-    data, space = deep()
-    circuit = fast.run(ask(data, space, semiring=COUNT, where="acc >= 0.8"), data).circuit
-    back = again(circuit, data)
-    for before, after in (
-        (circuit.ground.table, back.ground.table),
-        (circuit.ground.lattice, back.ground.lattice),
-        (circuit.ground.leaves, back.ground.leaves),
-        (circuit.levels[0].cells, back.levels[0].cells),
-    ):
-        assert numba.typeof(before) == numba.typeof(after)
-
-
 def test_definitions_in_words_are_kept_and_functions_refused():
     data, space = deep()
     words = {"both": "error + 2 * size"}
@@ -178,8 +162,6 @@ def test_spaces_come_back(share):
         ("outside.live", np.zeros_like),
         ("inside.counts", lambda a: a.astype(np.float64)),
         ("inside.least", lambda a: a[:, :-1]),
-        ("leaves.group_label", lambda a: a + 7),
-        ("leaves.key_weights", lambda a: a.T.copy()[:-1]),
     ],
 )
 def test_arrays_that_do_not_belong_together_are_refused(name, spoil):

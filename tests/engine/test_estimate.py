@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given, settings
 
 import adtc
+from adtc import _core
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit, refusal
 from adtc.engine.bounds import outside_pass
 from adtc.engine.estimate import box, ceiling, draw, estimate, estimated_distinct
-from adtc.engine.kernels import drawing
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import make_plan
+from adtc.engine.prepare import prepare
 from adtc.engine.query import ask
 from adtc.engine.refusal import refuse_if_too_large
 from adtc.engine.switches import Switches
@@ -32,9 +33,9 @@ def credit() -> adtc.Data:
 def grown(data: adtc.Data, space: adtc.Space, metrics=("error",), where=None) -> circuit.Circuit:
     """Make the whole circuit, which tells what was to be foreseen."""
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    ground = circuit.prepare(make_plan(question), data, Switches(), Monitor())
+    ground = prepare(make_plan(question), data, Switches(), Monitor())
     limits = [budget.limit for budget in ground.plan.budgets]
-    return circuit.grow(ground, limits, Switches(), Monitor())
+    return circuit.grow(ground, limits, Monitor())
 
 
 def trees_of(level: circuit.Level) -> int:
@@ -127,10 +128,9 @@ def test_kinds_that_were_not_seen() -> None:
 
 def asked(data: adtc.Data, space: adtc.Space, metrics, where=None):
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    ground = circuit.prepare(make_plan(question), data, Switches(), Monitor())
+    ground = prepare(make_plan(question), data, Switches(), Monitor())
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    n = len(ground.features.twins)
-    return ground, outside_pass(ground.lattice, n, ground.inside, limits)
+    return ground, outside_pass(ground.lattice, ground.inside, limits, Monitor())
 
 
 LARGE = adtc.Space(max_depth=4, relminsup=0.1)
@@ -188,11 +188,5 @@ def test_the_root_alone_decides(credit) -> None:
 
 
 def test_rounding_never_draws_what_has_no_weight() -> None:
-    class Last:
-        @staticmethod
-        def random() -> float:
-            return 1 - 2.0**-53
-
     # taken from their sum one after another, these leave something
-    chosen = drawing.choose.py_func(Last(), np.array([0.1, 0.1, 0.4, 0.0]))
-    assert chosen == 2
+    assert _core.choose(np.array([0.1, 0.1, 0.4, 0.0]), 1 - 2.0**-53) == 2

@@ -7,7 +7,8 @@ import pytest
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine import circuit, fast
+from adtc.engine import fast, prepare
+from adtc.engine.circuit import all_trees
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
@@ -52,7 +53,7 @@ def test_the_metric_that_forces_the_specification_is_named(credit: adtc.Data) ->
 
 def test_nothing_runs(credit: adtc.Data, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fast, "run", lambda *args, **options: pytest.fail("it ran"))
-    monkeypatch.setattr(circuit, "inside_pass", lambda *args, **options: pytest.fail("it ran"))
+    monkeypatch.setattr(prepare, "inside_pass", lambda *args, **options: pytest.fail("it ran"))
     assert adtc.explain(credit, adtc.Space(max_depth=9), "acc >= 0.7").seconds > 1e5
 
 
@@ -68,7 +69,7 @@ def test_features_subproblems_axes_and_groups_are_those_of_the_run(
     n = len(ground.features.twins)
     assert given.distinct_features == n
     assert given.usable_features == ground.features.multiplicity.sum()
-    assert list(given.subproblems) == path_counts(numbered_paths(n, max_depth), n)
+    assert list(given.subproblems) == path_counts(numbered_paths(n, max_depth))
     assert len(given.subproblems) == len(result.circuit.outside.live_paths)
     assert given.row_groups == len(result.plan.groups)
     assert len(given.axes) == len(result.plan.axes)
@@ -131,7 +132,7 @@ def test_axes_hold_every_value_that_occurs(credit: adtc.Data) -> None:
 @pytest.mark.parametrize("depth", range(6))
 @pytest.mark.parametrize("features", [0, 1, 2, 5, 70])
 def test_the_number_width_holds_all_trees(depth: int, features: int, labels: int) -> None:
-    exact = circuit.all_trees(depth, features, labels).bit_length()
+    exact = all_trees(depth, features, labels).bit_length()
     assert exact <= bits_of_all_trees(depth, features, labels) <= exact + 1
 
 

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import adtc
-from adtc.engine import circuit
+from adtc.engine import prepare as preparing
 from adtc.engine.extremes import Extremes
 from adtc.engine.nearest import nearest
+from adtc.engine.prepare import prepare
 from adtc.engine.switches import Switches
 from adtc.errors import ConstraintSyntaxError, QueryError
 
@@ -72,9 +73,9 @@ def test_an_undefined_best_admits_no_tree():
 
 def test_the_pass_that_found_the_best_serves_the_count(monkeypatch):
     passes = []
-    inside_pass = circuit.inside_pass
+    inside_pass = preparing.inside_pass
     monkeypatch.setattr(
-        circuit, "inside_pass", lambda *a, **k: passes.append(1) or inside_pass(*a, **k)
+        preparing, "inside_pass", lambda *a, **k: passes.append(1) or inside_pass(*a, **k)
     )
     near = adtc.count(DATA, SPACE, "error + size <= 1.3 * least(error + size)")
     assert len(passes) == 1
@@ -89,7 +90,7 @@ def test_another_space_or_bound_needs_a_ground_of_its_own():
             DATA, space, semiring=adtc.semirings.COUNT, metrics=metrics, where=where
         )
         plan = adtc.engine.plan.make_plan(question)
-        return circuit.prepare(plan, DATA, Switches(), adtc.Monitor())
+        return prepare(plan, DATA, Switches(), adtc.Monitor())
 
     known = ground("error <= 20")
     assert known.serves(ground("error <= 10").plan)

@@ -1,30 +1,47 @@
-"""Semirings with compiled functions give on the fast engine what the specification gives."""
+"""Semirings of C functions give on the fast engine what the specification gives."""
 
+import ctypes
+import ctypes.util
 import math
+import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import adtc
 from adtc import semirings
+from adtc.algebra.c_functions import c_functions
 from adtc.engine.switches import Switches
+from adtc.errors import CancelledError, QueryError
+
+LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
+
+
+def add(a: float, b: float) -> float:
+    return a + b
+
+
+def mul(a: float, b: float) -> float:
+    return a * b
+
 
 SOFT = semirings.compiled(
     "soft",
     0.0,
     1.0,
-    lambda a, b: a + b,
-    lambda a, b: a * b,
-    leaf=lambda label, values: 0.9 ** values[0] * (1 + label),
+    semirings.BINARY(add),
+    semirings.BINARY(mul),
+    leaf=semirings.LEAF(lambda label, values, n: 0.9 ** values[0] * (1 + label)),
 )
 # the largest, over trees, of the smallest N11 − error of a leaf
 BOTTLENECK = semirings.compiled(
     "bottleneck",
     -math.inf,
     math.inf,
-    max,
-    min,
-    leaf=lambda label, values: values[0] - values[1],
+    LIBM.fmax,
+    LIBM.fmin,
+    leaf=semirings.LEAF(lambda label, values, n: values[0] - values[1]),
 )
 SPACES = [
     adtc.Space(max_depth=0),
@@ -49,7 +66,7 @@ def data(labels: int = 2) -> adtc.Data:
 @pytest.mark.parametrize("labels", [2, 3])
 def test_sums_agree_with_the_specification(space, labels):
     table = data(labels)
-    for switches in (Switches(), Switches(merge_features=False, merge_rows=True, pext=False)):
+    for switches in (Switches(), Switches(merge_features=False, merge_rows=True)):
         fast = adtc.evaluate(
             table, space, SOFT, aggregation="error", engine="fast", switches=switches
         )
@@ -57,19 +74,15 @@ def test_sums_agree_with_the_specification(space, labels):
         assert math.isclose(fast, spec, rel_tol=1e-9)
 
 
-@pytest.mark.parametrize(
-    "leaf",
-    [
-        lambda label, values: sum([0.5 * value for value in values]) + label,
-        lambda label, values: (0.5 * values + values).sum() + label,
-    ],
-    ids=["comprehension", "whole arrays"],
-)
-def test_functions_may_use_all_that_numba_compiles(leaf):
-    own = semirings.compiled("own", 0.0, 1.0, lambda a, b: a + b, lambda a, b: a * b, leaf=leaf)
-    asked = data(), SPACES[3], own
+@pytest.mark.parametrize("space", [SPACES[3], SPACES[4]])
+@pytest.mark.parametrize("where", [None, "error <= 20"])
+def test_python_functions_are_summed_over_the_circuit(space, where):
+    own = semirings.compiled(
+        "own", 0.0, 1.0, add, mul, leaf=lambda label, values: (0.01 * values).sum() + label
+    )
+    assert own.compiled is None
     fast, spec = (
-        adtc.evaluate(*asked, aggregation=("error", "size"), engine=engine)
+        adtc.evaluate(data(), space, own, aggregation=("error", "size"), where=where, engine=engine)
         for engine in ("fast", "spec")
     )
     assert math.isclose(fast, spec, rel_tol=1e-9)
@@ -105,6 +118,45 @@ def test_a_bound_on_the_depth_is_none():
     )
 
 
+def test_without_metrics_every_leaf_is_one():
+    space = adtc.Space(max_depth=3, minsup=2)
+    assert adtc.evaluate(data(), space, SOFT) == adtc.count(data(), space)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_threads_change_nothing(threads):
+    space = adtc.Space(max_depth=3, minsup=2)
+    found = adtc.evaluate(
+        data(), space, SOFT, aggregation="error", monitor=adtc.Monitor(threads=threads)
+    )
+    assert found == adtc.evaluate(data(), space, SOFT, aggregation="error")
+
+
+def test_a_leaf_needs_its_share_of_rows():
+    space = adtc.Space(max_depth=2, min_leaf_share=0.55)
+    fast, spec = (
+        adtc.evaluate(data(), space, SOFT, aggregation="error", engine=engine)
+        for engine in ("fast", "spec")
+    )
+    assert math.isclose(fast, spec, rel_tol=1e-9)
+    every = adtc.evaluate(data(), adtc.Space(max_depth=2), SOFT, aggregation="error")
+    assert 0 < fast < every
+
+
+def test_a_run_can_be_cancelled_from_a_function():
+    monitor = adtc.Monitor()
+
+    def leaf(label, values, n):
+        monitor.cancel()
+        return 1.0
+
+    own = semirings.compiled(
+        "own", 0.0, 1.0, SOFT.compiled.owners[0], SOFT.compiled.owners[1], leaf=semirings.LEAF(leaf)
+    )
+    with pytest.raises(CancelledError):
+        adtc.evaluate(data(), adtc.Space(max_depth=4), own, aggregation="error", monitor=monitor)
+
+
 def test_log_sums_follow_from_counts():
     table, space = data(), adtc.Space(max_depth=3, minsup=2)
     fast, spec = (
@@ -112,3 +164,43 @@ def test_log_sums_follow_from_counts():
         for engine in ("fast", "spec")
     )
     assert math.isclose(fast, spec, rel_tol=1e-12)
+
+
+# --- where functions are ----------------------------------------------------------------------
+
+
+def test_functions_of_other_packages_are_found_by_what_they_offer(monkeypatch):
+    """Those of numba.cfunc have an address; those of cffi are cast by the package itself."""
+    address = ctypes.cast(LIBM.fmax, ctypes.c_void_p).value
+    numba = SimpleNamespace(address=address)
+    cdata = type("CData", (), {"__module__": "_cffi_backend"})()
+
+    class FFI:
+        @staticmethod
+        def cast(kind, function):
+            assert (kind, function) == ("intptr_t", cdata)
+            return address
+
+    monkeypatch.setitem(sys.modules, "_cffi_backend", SimpleNamespace(FFI=FFI))
+    found = c_functions("own", add=numba, mul=cdata, leaf=semirings.LEAF(lambda *_: 0.0))
+    assert (found.add, found.mul) == (address, address)
+    assert [operation(2, 3) for operation in found.operations()[:2]] == [3.0, 3.0]
+
+
+INT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"add": add}, "all C functions or all Python functions, but add came as Python functions"),
+        ({"mul": 3}, "mul must be a function, but 3 came"),
+        ({"add": INT(add)}, r"add must be a C function of \(double, double\).*semirings.BINARY"),
+        ({"leaf": semirings.BINARY(add)}, r"leaf must be .*\(int64, double \*, int64\).*LEAF"),
+        ({"mul": semirings.LEAF(lambda *_: 0.0)}, r"mul must be a C function of \(double, double"),
+    ],
+)
+def test_other_functions_are_refused(given, message):
+    functions = dict(zip(("add", "mul", "leaf"), SOFT.compiled.owners, strict=True)) | given
+    with pytest.raises(QueryError, match=message):
+        semirings.compiled("own", 0.0, 1.0, **functions)

@@ -1,6 +1,5 @@
 """Best values found step by step: the record tells of the answer, not of attempts on the way."""
 
-from itertools import product
 from unittest import mock
 
 import numpy as np
@@ -41,30 +40,14 @@ def test_that_there_is_none_is_still_proved():
 @pytest.mark.parametrize("minsup", [1, 4])
 @pytest.mark.parametrize("depth", [2, 3, 4, 5])
 def test_all_ways_to_search_find_the_same(depth, minsup, labels):
-    """Few paths are solved at once and many depth by depth; long searches use short numbers."""
+    """Few paths are solved at once and many depth by depth."""
     rng = np.random.default_rng(depth)
     X = rng.integers(0, 2, (60, 5))
     data = adtc.Data.from_arrays(X, (X[:, 0] & X[:, 1]) ^ (rng.random(60) < 0.2))
     space = adtc.Space(depth, minsup, labels=labels)
     expected = adtc.optimize(data, space, minimize="error + size", engine="spec").value
-    for few, pays in product((0, 1000), (0, 10**12)):
-        with mock.patch.multiple(search, _FEW_PATHS=few, _SHORT_PAYS=pays):
+    for few in (0, 1000):
+        with mock.patch.multiple(search, _FEW_PATHS=few):
             best = adtc.optimize(data, space, minimize="error + size", engine="fast")
         assert adtc.score(best.tree, data, ["error + size"])["error + size"] == best.value
         assert best.value == expected
-
-
-@pytest.mark.parametrize(("pays", "kind"), [(0, np.int16), (10**12, np.int32)])
-def test_short_numbers_are_used_where_they_pay(pays, kind):
-    used = []
-    honest = search._Search.costs_in
-
-    def costs_in(self, kind):
-        used.append(kind)
-        return honest(self, kind)
-
-    with mock.patch.multiple(search, _SHORT_PAYS=pays), mock.patch.object(
-        search._Search, "costs_in", costs_in
-    ):  # fmt: skip
-        adtc.optimize(DATA, adtc.Space(max_depth=3), engine="fast")
-    assert used[-1] is kind

@@ -308,3 +308,35 @@ def test_importing_the_room_does_not_import_scikit_learn():
 def test_its_trees_are_worth_what_it_says():
     fitted = small(optimize="max bacc").fit(X, Y)
     assert score(fitted.tree_, fitted.model_.data, ["bacc"]) == {"bacc": fitted.value_}
+
+
+def test_a_frame_with_names_is_refused_as_a_table_is():
+    frame = pd.DataFrame({"person": [f"P {i}" for i in range(60)], "x": X[:, 0]})
+    with pytest.raises(DataError, match=r"column 'person' .* looks like an identifier"):
+        small().fit(frame, Y)
+    without = small().fit(frame.drop(columns="person"), Y)
+    assert small(types={"person": "ignore"}).fit(frame, Y).value_ == without.value_
+    kept = small(types={"person": "category"}).fit(frame, Y)
+    assert "person" in {f.column for f in kept.model_.data.features}
+    assert clone(kept).types == {"person": "category"}
+
+
+def test_no_column_of_an_array_is_refused():
+    rows = np.column_stack([np.arange(1200), np.arange(1200) % 7])
+    y = (rows[:, 0] < 400).astype(int)
+    assert small(max_depth=1).fit(rows, y).model_.data.n_features
+    with pytest.raises(DataError, match="it numbers the rows from 0 to 1199"):
+        small(max_depth=1).fit(pd.DataFrame(rows, columns=["case", "x"]), y)
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_an_array_of_objects_is_told_which_columns_were_expected():
+    frame = pd.DataFrame(PEOPLE)
+    fitted = small().fit(frame, ANSWERS)
+    for ask in (fitted.predict, fitted.predict_proba, fitted.apply):
+        with pytest.raises(DataError, match="give a frame with its columns age, job, sex, owner"):
+            ask(frame.to_numpy())
+    numbers = frame[["age", "owner"]].astype(int)
+    fitted = small().fit(numbers, ANSWERS)
+    asked = fitted.predict(numbers.to_numpy().astype(object))
+    assert asked.tolist() == fitted.predict(numbers).tolist()

@@ -8,7 +8,17 @@ from hypothesis import strategies as st
 
 from adtc.algebra import trees
 from adtc.algebra.trees import Leaf, Split, Tree
-from adtc.models.layout import Box, Layout, lay_out, shortened, text_width, wrapped
+from adtc.models.layout import (
+    BAR,
+    LINE,
+    PAD,
+    Box,
+    Layout,
+    lay_out,
+    shortened,
+    text_width,
+    wrapped,
+)
 from adtc.models.nodes import nodes_of
 
 NAMES = st.one_of(
@@ -61,12 +71,14 @@ def test_no_two_boxes_overlap_and_all_lie_on_the_sheet(drawn):
 def test_edges_run_between_levels_from_parents_midway_above_their_children(drawn):
     plan, _ = drawn
     for edge in plan.edges:
-        (x1, y1), (x2, y2) = edge.start, edge.end
+        (x1, y1), (x2, y2) = edge.bend, edge.end
         parent, child = plan.boxes[edge.parent], plan.boxes[edge.child]
-        assert (x1, y1) == (parent.middle, parent.y + parent.height)
+        assert edge.start == (parent.middle, parent.y + parent.height)
         assert (x2, y2) == (child.middle, child.y)
         assert (x2 < x1) == (edge.answer == "yes")
-        # No box reaches into the strip between the two levels.
+        # The stem goes straight down, and no box reaches into the strip between the two levels.
+        assert x1 == parent.middle
+        assert y1 >= edge.start[1]
         assert all(box.y + box.height <= y1 or box.y >= y2 for box in plan.boxes)
     for yes, no in zip(plan.edges[::1], plan.edges[1::1], strict=False):
         if yes.parent == no.parent:
@@ -80,7 +92,7 @@ def test_answers_stand_apart_and_within_their_strip(drawn):
     places = []
     for edge in plan.edges:
         x, y = edge.label_at
-        assert edge.start[1] < y - 11 < y < edge.end[1]
+        assert edge.bend[1] < y - 11 < y < edge.end[1]
         places.append((x - 26, x - 4, y) if edge.answer == "yes" else (x + 4, x + 26, y))
     for (a1, a2, ya), (b1, b2, yb) in itertools.combinations(places, 2):
         assert a2 < b1 or b2 < a1 or abs(ya - yb) >= 11
@@ -154,3 +166,29 @@ def test_a_name_is_shortened_in_the_middle(text, length):
         assert text.endswith(tail)
     else:
         assert short == text
+
+
+@given(drawings())
+@settings(max_examples=40)
+def test_boxes_are_as_high_as_their_text(drawn):
+    plan, _ = drawn
+    for box in plan.boxes:
+        bar = BAR + PAD / 2 if box.node.feature is None else 0
+        assert box.height == LINE * len(box.lines) + 2 * PAD + bar
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "demographic_parity_difference <= 0.5",
+        "Donaudampfschifffahrtsgesellschaft = yes",
+        "in-unverhaeltnismaessigkeitsverdacht",
+    ],
+)
+def test_no_word_is_broken_inside(name):
+    plan = lay_out(nodes_of(Split(0, Leaf(0), Leaf(0)), [(1,), (1,)]), [name], ["yes"])
+    lines = plan.boxes[0].lines
+    assert "".join(lines).replace(" ", "") == name.replace(" ", "")
+    assert all(
+        line[-1] in "_-" or line == lines[-1] or name.find(f"{line} ") >= 0 for line in lines
+    )

@@ -69,7 +69,7 @@ def test_the_bar_of_a_leaf_shows_its_class_shares():
 def test_edges_are_as_wide_as_their_share_of_the_rows():
     model = TreeModel(Split(0, Leaf(0), Leaf(1)), DATA)
     yes, no = (
-        float(e.find(f"{SVG}line").get("stroke-width"))
+        float(e.find(f"{SVG}polyline").get("stroke-width"))
         for e in of_class(parsed(model), "adtc-edge")
     )
     assert (yes < no) == (model.nodes[1].support < model.nodes[2].support)

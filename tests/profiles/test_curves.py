@@ -1,15 +1,21 @@
 """Marginals, moments and curves agree with brute force over the model tensor."""
 
+import sys
+from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_crosstab import PROFILES, small
 
 import adtc
-from adtc.engine.wide import counts_of
+from adtc.engine.wide import counts_of, limbs_of
 from adtc.profiles.marginals import Moments
+from adtc.profiles.profile import Profile
+
+profiles_module = sys.modules[Profile.__module__]  # `adtc.profiles.profile` is a function
 
 
 def trees_by(profile, *terms):
@@ -38,6 +44,43 @@ def test_marginals_and_moments_equal_brute_force(profile, data):
     assert found.mean == mean
     assert found.variance == sum((v - mean) ** 2 * n for v, n in expected.items()) / total
     assert (found.least, found.largest) == (min(expected), max(expected))
+
+
+@given(PROFILES, st.data())
+@settings(max_examples=40)
+def test_rounded_moments_are_as_near_as_they_say(profile, data):
+    name = data.draw(st.sampled_from(profile.names))
+    exact, rounded = profile.moments(name), profile.moments(name, exact=False)
+    same = ("metric", "trees", "undefined", "least", "largest")
+    assert [getattr(rounded, key) for key in same] == [getattr(exact, key) for key in same]
+    if exact.mean is None:
+        assert (rounded.mean, rounded.variance, rounded.error) == (None, None, None)
+        return
+    assert abs(Fraction(rounded.mean) - exact.mean) <= rounded.error
+    size = max(abs(Fraction(v)) for v in (exact.least, exact.largest))
+    assert rounded.error <= 1e-12 * size
+    assert rounded.variance == pytest.approx(float(exact.variance), rel=1e-9, abs=1e-12)
+    assert rounded.to_json()["mean_error"] == rounded.error
+    assert exact.to_json()["mean_error"] is None
+
+
+def test_rounded_moments_of_more_trees_than_a_float_holds():
+    found, (name, *_) = small(), small().names
+    huge = replace(found, trees=limbs_of([n << 2000 for n in counts_of(found.trees)]))
+    assert huge.moments(name, exact=False).mean == found.moments(name, exact=False).mean
+
+
+@given(st.lists(st.integers(0, 2**70), min_size=1), st.data())
+def test_few_groups_are_summed_exactly(counts, data):
+    groups = data.draw(
+        st.lists(st.integers(-1, 3), min_size=len(counts), max_size=len(counts)).map(np.array)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(profiles_module, "_EXACT", 3)
+        found = profiles_module._sums_of_few(limbs_of(counts), groups, 4)
+    assert found == [
+        sum(n for n, g in zip(counts, groups, strict=True) if g == k) for k in range(4)
+    ]
 
 
 def test_moments_agree_with_the_model_tensor():

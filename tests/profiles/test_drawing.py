@@ -1,10 +1,12 @@
 """Trees of a profile: uniform, reproducible, numbered, and as good as their cells say."""
 
 import itertools
+import json
 import math
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from hypothesis import given, settings
 
 import adtc
 import oracle
+from adtc.algebra.forests import Forest
 from adtc.algebra.semirings import counting_draw
-from adtc.algebra.trees import Leaf, Split, predict
+from adtc.algebra.trees import Leaf, Split, predict, to_string
 from adtc.engine.scoring import score
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
@@ -163,7 +166,7 @@ def test_numbers_beyond_64_bits():
     [
         Switches(push=False, dense=False),
         Switches(combine=False, merge_rows=True),
-        Switches(merge_features=False, pext=False),
+        Switches(merge_features=False),
     ],
 )
 def test_switches_do_not_change_which_trees_there_are(switches):
@@ -228,6 +231,31 @@ def test_different_trees_predict_differently(profile):
     assert len(profile.where("size = 1").different(5, seed=0)) == 2
 
 
+# --- the same for ever ----------------------------------------------------------------------------
+
+KEPT = json.loads((Path(__file__).parents[1] / "golden" / "draws.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("kept", KEPT, ids=lambda kept: kept["name"])
+def test_seeds_and_ranks_lead_to_the_same_trees_for_ever(kept):
+    """Users keep them: recorded when walks down the circuit were plain Python."""
+    data = adtc.Data.from_arrays(
+        [list(map(int, row)) for row in kept["X"].split()],
+        list(map(int, kept["y"])),
+        z=None if kept["z"] is None else list(map(int, kept["z"])),
+        weights=kept["weights"],
+    )
+    space = adtc.Space(**kept["space"])
+    found = adtc.profile(data, space, kept["metrics"], where=kept["where"])
+    assert str(found.count) == kept["count"]
+    drawn = found.draw(len(kept["drawn"]), seed=kept["seed"])
+    assert [[str(one.rank), to_string(one.tree)] for one in drawn] == kept["drawn"]
+    start = int(kept["listed"][0][0])
+    listed = list(found.iterate(start, start + len(kept["listed"])))
+    assert [[str(one.rank), to_string(one.tree)] for one in listed] == kept["listed"]
+    assert [found.rank(one) for one in (*drawn, *listed)] == [o.rank for o in (*drawn, *listed)]
+
+
 # --- checks and errors --------------------------------------------------------------------------
 
 
@@ -236,7 +264,7 @@ def test_a_tree_that_is_not_as_good_as_its_cell_is_never_returned(wrong, monkeyp
     found = adtc.profile(table(), adtc.Space(max_depth=1), ["error"])
     best = found.best(1, minimize="error")
     assert best[0].tree != wrong
-    monkeypatch.setattr(numbered.Walk, "unrank", lambda self, key, rank: wrong)
+    monkeypatch.setattr(numbered.Ranks, "unrank_many", lambda self, keys, ranks: Forest.of([wrong]))
     with pytest.raises(
         RuntimeError, match=rf"error = \d+ on the data.*says {best[0].metrics['error']}"
     ):
@@ -246,7 +274,7 @@ def test_a_tree_that_is_not_as_good_as_its_cell_is_never_returned(wrong, monkeyp
 def test_a_tree_that_breaks_the_constraint_is_never_returned(monkeypatch):
     found = adtc.profile(table(), adtc.Space(max_depth=1), ["size"], where="acc >= 0.75")
     worst = Split(0, Leaf(0), Leaf(1))
-    monkeypatch.setattr(numbered.Walk, "unrank", lambda self, key, rank: worst)
+    monkeypatch.setattr(numbered.Ranks, "unrank_many", lambda self, keys, ranks: Forest.of([worst]))
     with pytest.raises(RuntimeError, match="on the data it does not"):
         found.tree(0)
 

@@ -28,7 +28,7 @@ def test_fronts_equal_brute_force(profile, data):
     cut = data.draw(st.integers(0, len(chosen)))
     front = profile.pareto(maximize=chosen[:cut], minimize=chosen[cut:])
     columns = [profile.values(name) for name in chosen]
-    every = {tuple(c.distinct[c.codes[at]] for c in columns) for at in range(profile.num_cells)}
+    every = {tuple(c.distinct[c.codes[at]] for c in columns) for at in range(len(profile.trees))}
     signs = [1] * cut + [-1] * (len(chosen) - cut)
     expected = by_brute_force({point for point in every if None not in point}, signs)
     assert set(front.points) == expected

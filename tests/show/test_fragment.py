@@ -55,7 +55,7 @@ def counts(view: Any, a: int, b: int, bins: int) -> list[list[int]]:
 
 def test_without_script_there_is_a_table(found: Profile) -> None:
     text = re.sub(r"<script.*?</script>", "", landscape_html(found), flags=re.DOTALL)
-    tab = found.crosstab("acc", "precision", bins=10, round_edges=True)
+    tab = found.crosstab("acc", "dp", bins=10, round_edges=True)
     filled = [n for row in tab.counts for n in row if n]
     many = replace(found, trees=found.trees * np.uint64(10**6))
     assert f": {max(filled) * 10**6:,} trees" in landscape_html(many)
@@ -70,7 +70,7 @@ def test_every_pair_of_metrics_is_there_with_exact_counts(found: Profile) -> Non
     view = block(landscape_html(found))
     names = [metric["name"] for metric in view["metrics"]]
     assert names == METRICS
-    assert [names[i] for i in view["start"]] == ["acc", "precision"]
+    assert [names[i] for i in view["start"]] == ["acc", "dp"]  # gaps first
     assert view["bins"] == [5, 10, 20]
     for at, bins in enumerate(view["bins"]):
         for a in range(len(names)):
@@ -172,7 +172,7 @@ def test_two_outputs_in_one_notebook(chromium: Any, found: Profile, second: Prof
     page = notebook.page
     for at, profile in enumerate((found, second, found)):
         cells = page.locator(f"#out{at} .cell")
-        tab = profile.crosstab("acc", "precision", bins=10, round_edges=True)
+        tab = profile.crosstab("acc", "dp", bins=10, round_edges=True)
         assert cells.count() == len(tab.x_bins) * len(tab.y_bins)
         assert f"{profile.count:,} trees" in page.inner_text(f"#out{at} .head")
         for i, j, label in cells.evaluate_all(
@@ -182,8 +182,8 @@ def test_two_outputs_in_one_notebook(chromium: Any, found: Profile, second: Prof
             assert (f"{n:,} tree" if n else "no tree") in label
     page.locator("#out1 select").nth(1).select_option("0")
     assert page.text_content("#out1 .axis-name >> nth=1") == "size"
-    assert page.text_content("#out0 .axis-name >> nth=1") == "precision"
-    assert page.text_content("#out2 .axis-name >> nth=1") == "precision"
+    assert page.text_content("#out0 .axis-name >> nth=1") == "dp"
+    assert page.text_content("#out2 .axis-name >> nth=1") == "dp"
     assert page.evaluate("Object.keys(window).filter(k => /draw|heat/i.test(k))") == []
     notebook.close()
 
@@ -204,12 +204,13 @@ def test_the_map_answers_like_that_of_the_report(chromium: Any, found: Profile) 
             assert label.startswith(x)
             assert (f": {n:,} tree" if n else ": no tree") in label
 
-    shown("acc", "precision", 10)
+    shown("acc", "dp", 10)
     bins.select_option("2")
-    shown("acc", "precision", 20)
-    across.select_option("2")
-    shown("precision", "acc", 20)  # they changed places
+    shown("acc", "dp", 20)
+    across.select_option("3")
+    shown("dp", "acc", 20)  # they changed places
     assert page.locator(".front-line").count() == 1
+    across.select_option("2")
     upwards.select_option("3")
     shown("precision", "dp", 20)
     before = page.locator(".cell rect.heat").first.evaluate("r => r.style.getPropertyValue('--t')")

@@ -12,7 +12,7 @@ import pytest
 
 import adtc
 from adtc.algebra.formula import parse_term
-from adtc.errors import QueryError, UnknownMetricError
+from adtc.errors import DataError, QueryError, UnknownMetricError
 from adtc.profiles import Profile
 from adtc.show import words
 from adtc.show.assets import asset_names, bundled, hash_of
@@ -60,6 +60,12 @@ def shown(text: str) -> str:
     return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", bare)))
 
 
+def cards(text: str) -> dict[int, list[str]]:
+    """Give the trees that are drawn, by rank, and why each is there."""
+    found = re.findall(r'<article class="tree-card[^"]*" id="tree-(\d+)"><h3>(.*?)</h3>', text)
+    return {int(rank): re.findall(r'class="role">([^<]*)<', head) for rank, head in found}
+
+
 def test_nothing_outside_is_named(page: str) -> None:
     addresses = set(re.findall(r"https?://[^\s\"'<)]+", page))
     assert addresses <= {"http://www.w3.org/2000/svg"}
@@ -89,12 +95,13 @@ def test_the_question_is_put_into_words(page: str, found: Profile) -> None:
 
 def test_landscapes_hold_every_tree_as_decimal_strings(page: str, found: Profile) -> None:
     views = block(page)["landscapes"]
-    assert (views[0]["x"]["metric"], views[0]["y"]["metric"]) == ("acc", "precision")
+    assert (views[0]["x"]["metric"], views[0]["y"]["metric"]) == ("acc", "dp")  # gaps first
     for view in views:
         cells = [n for row in view["counts"] for n in row]
         assert all(isinstance(n, str) for n in cells)
         assert sum(map(int, cells)) == found.count
-    assert "undefined" in views[0]["y"]["kinds"]
+    (precision,) = (view for view in views if view["y"]["metric"] == "precision")
+    assert "undefined" in precision["y"]["kinds"]
 
 
 def test_the_table_beside_a_landscape_has_the_same_counts(found: Profile) -> None:
@@ -122,18 +129,23 @@ def test_moments_and_front_are_told(page: str, found: Profile) -> None:
     lost = found.moments("precision").undefined
     assert f"{lost:,} trees" in text
     front = found.pareto(maximize=["acc", "precision"])
-    assert f"acc and precision: {len(front)} points, {front.count:,} trees" in text
+    points, trees = words.many(len(front), "point"), words.many(front.count, "tree")
+    assert f"accuracy (acc) and precision: {points}, {trees}" in text
 
 
 def test_drawn_trees_are_those_of_the_seed(page: str, found: Profile) -> None:
-    for drawn in found.draw(3, seed=0):
-        assert f"profile.tree({drawn.rank})" in page
-        for rule in adtc.TreeModel(drawn.tree, drawn.data).rules():
-            assert html.escape(rule.text) in page
-    assert page.count('class="adtc-tree"') == 3
+    drawn = found.draw(3, seed=0)
+    assert {card for card, roles in cards(page).items() if "drawn at random, seed 0" in roles} == {
+        one.rank for one in drawn
+    }
+    for one in drawn:
+        assert f"profile.tree({one.rank})" in page
+        for rule in adtc.TreeModel(one.tree, one.data).rules(small=10):
+            assert html.escape(rule.claim) in page
+            assert html.escape(rule.evidence) in page
+    assert page.count('class="adtc-tree"') == len(cards(page))
     chosen = report_html(found, trees=[found.tree(7)])
-    assert "profile.tree(7)" in chosen
-    assert "Chosen by hand." in chosen
+    assert cards(chosen)[7] == ["chosen by hand"]
     assert "with the same probability (seed 0)" in page
 
 
@@ -205,15 +217,14 @@ def test_the_file_is_whole_or_not_there(found: Profile, tmp_path: Path, monkeypa
     path = tmp_path / "report.html"
     assert write_report(found, path, trees=1) == path
     before = path.read_bytes()
-    monkeypatch.setattr(Path, "write_text", _interrupted)
+    monkeypatch.setattr("os.fsync", _interrupted)  # with all bytes written, before they have a name
     with pytest.raises(KeyboardInterrupt):
         write_report(found, path, trees=1)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
 
 
-def _interrupted(self: Path, *args: object, **options: object) -> int:
-    self.write_bytes(b"half")
+def _interrupted(descriptor: int) -> None:
     raise KeyboardInterrupt
 
 
@@ -221,7 +232,7 @@ def _interrupted(self: Path, *args: object, **options: object) -> int:
 def test_a_path_that_cannot_be_written_is_one_sentence(
     found: Profile, tmp_path: Path, place: str, reason: str
 ) -> None:
-    with pytest.raises(QueryError, match=reason) as caught:
+    with pytest.raises(DataError, match=reason) as caught:
         write_report(found, tmp_path / place, trees=0)
     assert "\n" not in str(caught.value)
 

@@ -36,11 +36,13 @@ class LeafRows(NamedTuple):
         """Count the rows in the leaf."""
         return sum(n for _, n in self.counts)
 
+    def votes(self, label: int) -> int:
+        """Count the rows whose true label is this one."""
+        return sum(n for group, n in self.counts if group.y == label)
+
     def majority(self, labels: int) -> int:
         """Return the most frequent label; ties go to the smallest."""
-        votes = [0] * labels
-        for group, n in self.counts:
-            votes[group.y] += n
+        votes = [self.votes(label) for label in range(labels)]
         return votes.index(max(votes))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from adtc.algebra.c_functions import CFunctions
+
 R = TypeVar("R")
 Values: TypeAlias = tuple[int, ...]
 
@@ -33,8 +35,8 @@ class Semiring(Generic[R]):
         embed(v + w). Then the sum over all trees follows from how many trees have which metric
         values, and a fast engine need only count.
     compiled
-        True if values are floats and ``add``, ``mul`` and ``embed`` are functions that Numba can
-        compile; ``embed`` then gets the metric values as an array. See `compiled`.
+        Where C functions do what ``add``, ``mul`` and ``embed`` do, if values are floats: the fast
+        engine then calls these. See `adtc.semirings.compiled`.
 
     Examples
     --------
@@ -54,7 +56,7 @@ class Semiring(Generic[R]):
     split: Callable[[int, R, R], R] | None = None
     equal: Callable[[R, R], bool] | None = None
     adds_up: bool = False
-    compiled: bool = False
+    compiled: CFunctions | None = None
 
     def node(self, feature: int, value1: R, value0: R) -> R:
         """Combine the values of two subtrees below a test: ``split``, or plain ⊗."""

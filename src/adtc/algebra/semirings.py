@@ -15,6 +15,9 @@ from typing import Any, TypeVar
 import numpy as np
 
 from adtc.algebra import minimal, moments
+from adtc.algebra.c_functions import BINARY as BINARY  # noqa: PLC0414  so has it these
+from adtc.algebra.c_functions import LEAF as LEAF  # noqa: PLC0414
+from adtc.algebra.c_functions import c_functions
 from adtc.algebra.minimal import FeatureSets, Front
 from adtc.algebra.moments import Moments
 from adtc.algebra.semiring import Semiring as Semiring  # noqa: PLC0414  `adtc.semirings` has it
@@ -91,36 +94,51 @@ def compiled(
     add: Callable[[float, float], float],
     mul: Callable[[float, float], float],
     *,
-    leaf: Callable[[int, Any], float],
+    leaf: Callable[..., float],
 ) -> Semiring[float]:
-    """Make a semiring of floats whose functions run inside the fast engine.
+    """Make a semiring of floats from C functions, which the fast engine calls by itself.
 
     Parameters
     ----------
     add, mul
-        ⊕ and ⊗ as small functions of two floats that Numba can compile: arithmetic, comparisons,
-        ``math``; no Python objects.
+        ⊕ and ⊗: C functions ``double f(double, double)``.
     leaf
-        The value of a leaf from its label and an array of the values of the metrics aggregated
-        over; Numba compiles it, too.
+        The value of a leaf, from its label and the values of the n metrics aggregated over: a C
+        function ``double f(int64_t label, const double *values, int64_t n)``.
 
     Notes
     -----
-    Compiling takes some seconds once per process. Under a constraint nothing is compiled: the
-    functions are called from Python, for each cell of the good trees' circuit.
+    A C function is a function pointer of ctypes or cffi, or what ``numba.cfunc`` makes. The types
+    `BINARY` and `LEAF` turn Python functions into such, for trying things out: a call takes about
+    a microsecond then, and an exception is printed, not raised. Several threads may call the
+    functions at once.
+
+    Where all three are Python functions, nothing runs inside the engine: the sum is taken over
+    the circuit of the good trees in plain Python, as for any other `Semiring`, and ``leaf`` gets
+    its label and an array. Under a constraint C functions are called from there, too.
 
     Examples
     --------
-    Every tree weighs 0.9 to the power of its errors; the sum over all of them:
+    The tree whose weakest leaf is right on the most rows; the C library has both operations:
 
+    >>> import ctypes, ctypes.util, math
     >>> import adtc
-    >>> soft = compiled("soft", 0.0, 1.0, lambda a, b: a + b, lambda a, b: a * b,
-    ...                 leaf=lambda label, values: 0.9 ** values[0])
-    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
-    >>> round(adtc.evaluate(data, adtc.Space(max_depth=1), soft, aggregation="error"), 6)
-    5.149
+    >>> libm = ctypes.CDLL(ctypes.util.find_library("m"))
+    >>> weakest = compiled("weakest", -math.inf, math.inf, libm.fmax, libm.fmin,
+    ...                    leaf=LEAF(lambda label, values, n: values[0]))
+    >>> data = adtc.Data.from_arrays([[1], [1], [1], [0], [0]], [1, 1, 1, 0, 0])
+    >>> adtc.evaluate(data, adtc.Space(max_depth=1), weakest, aggregation="N00 + N11")
+    3.0
     """
-    return Semiring(name, zero, one, add, mul, leaf, equal=_close, compiled=True)
+    functions = c_functions(name, add=add, mul=mul, leaf=leaf)
+    if functions is not None:
+        add, mul, value = functions.operations()
+    else:
+
+        def value(label: int, values: Sequence[float]) -> float:
+            return leaf(label, np.array([float(v) for v in values]))
+
+    return Semiring(name, zero, one, add, mul, value, equal=_close, compiled=functions)
 
 
 def _with_features(feature: int, a: FeatureSets, b: FeatureSets) -> FeatureSets:

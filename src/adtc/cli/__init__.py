@@ -9,10 +9,12 @@ from adtc.cli import (
     completion,
     dashboard,
     demo,
+    describing,
     drawing,
     paper,
     profiling,
     reporting,
+    verifying,
 )
 from adtc.cli.group import main
 
@@ -21,9 +23,11 @@ __all__ = [
     "completion",
     "dashboard",
     "demo",
+    "describing",
     "drawing",
     "main",
     "paper",
     "profiling",
     "reporting",
+    "verifying",
 ]

@@ -3,6 +3,9 @@
 `command` and `table_command` turn a function that returns an `Answer` into a command.
 """
 
+import os
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
@@ -13,17 +16,31 @@ import click
 
 from adtc.cli import completion
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, PRINTING, RUN, SECTIONS, SHARED, TABLE, TREES, Option
+from adtc.cli.options import (
+    OUTPUT,
+    PRINTING,
+    QUIET,
+    RUN,
+    SECTIONS,
+    SHARED,
+    TABLE,
+    TREES,
+    Option,
+)
 from adtc.cli.output import Answer, check_output, deliver
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.data.sheet import Sheet
+    from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
 
 
 T = TypeVar("T")
+STDIN = "-"
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
+_WARNING = "adtc.warning"  # where the context keeps the line
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +53,7 @@ class Asked:
     run: Mapping[str, Any]
     where: str | None
     define: Mapping[str, str] | None
+    started: float
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> "Asked":
@@ -51,7 +69,8 @@ class Asked:
         }
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define)
+        started = time.monotonic()
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started)
 
     @property
     def engine(self) -> Any:
@@ -65,11 +84,15 @@ class Asked:
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
-        from adtc.engine.monitor import Monitor
-
-        monitor = Monitor(**self.limits)
+        monitor = self._monitor()
         options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
         return watched(lambda: question(*about, **options), monitor)
+
+    def _monitor(self) -> "Monitor":
+        """Make what watches over a part of the run; the time limit is for all parts together."""
+        from adtc.engine.monitor import Monitor
+
+        return Monitor(**self.limits, started=self.started)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -78,20 +101,68 @@ class Asked:
         return Space(**self.trees)
 
     def data(self) -> "Data":
-        """Read the table: a bundled one by its name, else a file."""
-        from adtc.data import datasets, load_dataset, read
+        """Read the table, and warn about what is odd in it."""
+        from adtc.data import Data
+        from adtc.errors import TooLargeError
+
+        try:
+            sheet = watched(self.sheet, self._monitor())
+        except TooLargeError:
+            raise TooLargeError(
+                f"'{self.table}' could not be read within the time limit of "
+                f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
+                f"columns or rows."
+            ) from None
+        data = Data.from_sheet(sheet)
+        warn(sheet, later=self._is_bundled())
+        return data
+
+    def sheet(self, *, need_target: bool = True) -> "Sheet":
+        """Read the columns of the table: a bundled one by its name, else a file."""
+        from adtc.data import datasets
+        from adtc.data.datasets import dataset_sheet
+        from adtc.data.read import read_sheet
         from adtc.errors import DataError, unknown
 
-        bundled = [info.name for info in datasets()]
-        if self.table in bundled:
+        if self.table == STDIN:
+            return self._standard_input()
+        if self._is_bundled():
             self._check_bundled()
-            return load_dataset(self.table, **self.reading)
-        if not Path(self.table).exists() and not Path(self.table).suffix:
-            sentence = unknown("table", self.table, bundled)
+            return dataset_sheet(self.table, **self.reading)
+        if not os.path.exists(self.table) and not Path(self.table).suffix:
+            sentence = unknown("table", self.table, [info.name for info in datasets()])
             raise DataError(f"{sentence} There is no file of this name either.")
-        if "target" not in self.reading:
+        if need_target and "target" not in self.reading:
             raise DataError(self._which_target())
-        return read(self.table, **self.reading)
+        return read_sheet(self.table, **self.reading)
+
+    def _is_bundled(self) -> bool:
+        from adtc.data import datasets
+
+        return self.table in [info.name for info in datasets()]
+
+    def _standard_input(self) -> "Sheet":
+        """Read CSV from standard input."""
+        from dataclasses import replace
+        from tempfile import TemporaryDirectory
+
+        from adtc.data.read import read_sheet
+        from adtc.errors import DataError
+
+        if _is_terminal():
+            raise DataError(
+                "'-' reads a table from standard input, which is a terminal: pipe CSV into it, as "
+                "in `zcat table.csv.gz | adtc count - --target y`."
+            )
+        if "target" not in self.reading:
+            raise DataError("which column of standard input is the target? Name it with --target.")
+        with TemporaryDirectory(prefix="adtc-") as folder:
+            path = Path(folder, "stdin.csv")
+            path.write_bytes(sys.stdin.buffer.read())
+            try:
+                return replace(read_sheet(path, **self.reading), name="stdin")
+            except DataError as error:  # the file is ours, not the user's
+                raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 
     def _check_bundled(self) -> None:
         from adtc.errors import QueryError
@@ -113,6 +184,33 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def warn(sheet: "Sheet", *, later: bool) -> None:
+    """Say in one line on stderr what is odd in a table, unless --quiet was given.
+
+    At once, so that a long run can be stopped; ``later``, beside the answer, if it is well known.
+    """
+    from adtc.data.warnings import short_line, table_warnings
+
+    context = click.get_current_context()
+    if context.meta.get(str(QUIET.name)):
+        return
+    if line := short_line(table_warnings(sheet)):
+        hint = "adtc describe, with the same options, says more; --quiet leaves this out"
+        context.meta[_WARNING] = f"adtc: warning: {line} ({hint})"
+        if not later:
+            say_warning()
+
+
+def say_warning() -> None:
+    """Say the warning that was kept for later, if there is one."""
+    if line := click.get_current_context().meta.pop(_WARNING, None):
+        click.echo(line, err=True)
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 class SectionedCommand(click.Command):
@@ -143,7 +241,7 @@ class SectionedCommand(click.Command):
 Answering = Callable[..., Answer]
 TABLES = """\
 TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a file whose
-name is also that of a bundled table is written ./NAME."""
+name is also that of a bundled table is written ./NAME, and - stands for CSV on standard input."""
 
 
 def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
@@ -155,9 +253,12 @@ def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.
     printing = [option for option in PRINTING if not taken.intersection(option.opts)]
 
     def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None = None, **values: Any) -> None:
+        def run(as_json: bool, output: Path | None = None, **values: Any) -> int:
             check_output(output, values.get("table") or values.get("source"))
-            deliver(function(**values), as_json, output)
+            answer = function(**values)
+            say_warning()
+            deliver(answer, as_json, output)
+            return answer.exit_code
 
         made = SectionedCommand(
             function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]
@@ -179,6 +280,6 @@ def table_command(*own: Option, example: str) -> Callable[[Answering], click.Com
 
         answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
         argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, example=example)(answer)
+        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
 
     return decorate

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
     from adtc.data import Data
 
+GAPS = ("dp", "eopp", "eodd_max")
+
 
 @command(example="adtc datasets --json")
 def datasets() -> Answer:
@@ -165,8 +167,16 @@ def _scores(tree: "Tree", data: "Data", asked: Asked, *objectives: str) -> dict[
     from adtc.engine.scoring import score
 
     mentioned = sorted(names(parse(asked.where)) - {"N"}) if asked.where else []
-    wanted = dict.fromkeys([*objectives, "size", "error", "acc", *mentioned])
+    wanted = dict.fromkeys([*objectives, "size", "error", "acc", *_gaps(data), *mentioned])
     return score(tree, data, list(wanted), define=asked.define)
+
+
+def _gaps(data: "Data") -> tuple[str, ...]:
+    """Name the gaps between groups that people ask for first, where a table has groups."""
+    from adtc.engine.query import schema_of
+
+    schema = schema_of(data)
+    return GAPS if schema.groups and schema.positive is not None else ()
 
 
 def _tree(tree: "Tree | None", data: "Data") -> Any:

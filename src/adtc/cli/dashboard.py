@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import Asked, SectionedCommand
+from adtc.cli.asking import Asked, SectionedCommand, say_warning
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, SHARED, Option, metric_names, whole
+from adtc.cli.options import OUTPUT, QUIET, SHARED, Option, metric_names, whole
 from adtc.cli.profiling import default_metrics
 from adtc.cli.running import watched
 from adtc.cli.sources import SOURCES, is_saved, opened
@@ -19,17 +19,20 @@ if TYPE_CHECKING:
 HELP = f"""\
 Walk through all good trees in the browser.
 
-The server runs on this machine only, reads only, and stops with Ctrl-C.
+The server runs on this machine only, reads only, and stops with Ctrl-C. The link that is printed
+carries a token; without it nobody else on the machine gets in.
 
 {SOURCES}"""
 
 
 def run(
     source: str,
+    *,
     port: int | None,
     browser: bool,
     compare: str | None,
     metrics: tuple[str, ...],
+    small: int | None,
     **values: Any,
 ) -> None:
     """Load or make the profile, then serve it until it is stopped."""
@@ -38,7 +41,9 @@ def run(
     asked = Asked.take({**values, "table": source})
     other = None if compare is None else _other(compare)
     found = opened(asked, lambda data: list(metrics) or default_metrics(data))
-    chosen = {} if port is None else {"port": port}
+    say_warning()
+    given = {"port": port, "small": small}
+    chosen = {name: value for name, value in given.items() if value is not None}
     titles = None if compare is None else titles_of(source, compare)
     serve(
         found.profile,
@@ -91,9 +96,12 @@ dashboard = SectionedCommand(
                help="A saved profile with the same metrics, to be shown beside the first."),
         Option("--port", section=OUTPUT, metavar="N", callback=whole(0),
                help="Where to listen (default 8765); if it is taken, the next free port."),
+        Option("--small", section=OUTPUT, metavar="N", callback=whole(0),
+               help="Leaves of fewer rows show 'fewer than N' (default 10)."),
         Option("--browser/--no-browser", section=OUTPUT, default=True,
                help="Whether to open a browser (default: yes)."),
         *SHARED,
+        QUIET,
     ],
 )  # fmt: skip
 dashboard.example = "adtc dashboard run.adtc --compare balanced.adtc"

@@ -9,7 +9,7 @@ import click
 
 from adtc.cli import findings
 from adtc.cli.group import main
-from adtc.cli.options import FILE
+from adtc.cli.options import FILE, QUIET
 from adtc.cli.output import Line, say
 
 SETTING = "adult --maxdep 3 --relminsup 0.05"
@@ -91,6 +91,7 @@ def demo(folder: Path) -> None:
 def _ask(question: str, command: str) -> None:
     say([Line(question, "bold magenta"), Line(f"$ adtc {command}", "green")])
     with main.make_context("adtc", shlex.split(command)) as asked:
+        asked.meta[str(QUIET.name)] = True  # the same table again and again
         main.invoke(asked)
     say([Line("")])
 

@@ -8,8 +8,8 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked
-from adtc.cli.options import FILE, OUTPUT, Option, metric_names, whole
-from adtc.cli.output import Answer, Line, write
+from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
+from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
 from adtc.cli.profiling import default_metrics
 from adtc.cli.sources import Opened, is_saved, opened, source_command
@@ -20,23 +20,11 @@ if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 
-def _ranks(
-    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> tuple[int, ...]:
-    """Read ranks as they are printed: with commas, and of any size."""
-    try:
-        return tuple(int(value.replace(",", "")) for value in values)
-    except ValueError:
-        raise click.BadParameter(
-            f"'{' '.join(values)}' is not a whole number.", context, parameter
-        ) from None
-
-
 @source_command(
     Option("-n", "-k", "n", metavar="N", callback=whole(1), help="How many trees (default 1)."),
     Option("--seed", metavar="N", callback=whole(0),
            help="The same seed draws the same trees (default: a fresh one, which is told)."),
-    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=_ranks,
+    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=ranks,
            help="The tree with this rank instead, from 0. Repeatable."),
     Option("--maximize", metavar="METRIC", shell_complete=completion.metrics,
            help="The best N by a metric or term instead."),
@@ -47,11 +35,15 @@ def _ranks(
                 "apart (spread) or which predict differently (default uniform)."),
     Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
            help="Metrics to show of a table's trees; a saved profile has its own."),
+    Option("--small", metavar="N", callback=whole(0), section=OUTPUT,
+           help="Leaves of fewer rows show no numbers (default 0: all are shown)."),
     Option("--svg", "folder", metavar="FOLDER", type=FILE, section=OUTPUT,
            help="Draw each tree into FOLDER/tree-RANK.svg."),
     example="adtc draw german-credit --relminsup 0.2 -n 2 --seed 0 --where 'acc >= 0.72'",
 )  # fmt: skip
-def draw(asked: Asked, *, metrics: tuple[str, ...], folder: Path | None, **choice: Any) -> Answer:
+def draw(
+    asked: Asked, *, metrics: tuple[str, ...], small: int | None, folder: Path | None, **choice: Any
+) -> Answer:
     """Show trees: drawn uniformly, by rank, or the best ones."""
     picking = Picking(**choice)
     if metrics and is_saved(asked.table):
@@ -60,10 +52,13 @@ def draw(asked: Asked, *, metrics: tuple[str, ...], folder: Path | None, **choic
     source = opened(asked, lambda data: _shown(asked, data, metrics, picking.goals))
     drawn = picking.trees(source)
     models = [_model(one) for one in drawn]
-    files = [] if folder is None else _write_pictures(folder, drawn, models)
+    few = small or 0
+    files = [] if folder is None else _write_pictures(folder, drawn, models, few)
     return Answer(
         {
-            "trees": [_tree_json(one, model) for one, model in zip(drawn, models, strict=True)],
+            "trees": [
+                _tree_json(one, model, few) for one, model in zip(drawn, models, strict=True)
+            ],
             "seed": drawn[0].seed if drawn else None,
             "count": source.profile.count,
             "files": files,
@@ -71,7 +66,11 @@ def draw(asked: Asked, *, metrics: tuple[str, ...], folder: Path | None, **choic
         },
         [
             Line(picking.told(source, drawn), "bold"),
-            *(line for pair in zip(drawn, models, strict=True) for line in _lines(*pair, source)),
+            *(
+                line
+                for one, model in zip(drawn, models, strict=True)
+                for line in _lines(one, model, source, few)
+            ),
             *text.files(files),
             *source.footer(),
         ],
@@ -115,23 +114,25 @@ def _model(drawn: "DrawnTree") -> "TreeModel":
 
 
 def _write_pictures(
-    folder: Path, drawn: "Sequence[DrawnTree]", models: "Sequence[TreeModel]"
+    folder: Path, drawn: "Sequence[DrawnTree]", models: "Sequence[TreeModel]", small: int
 ) -> list[str]:
+    from adtc.atomic import write_whole
+
     pictures = {
-        folder / f"tree-{one.rank}.svg": model.to_svg()
+        folder / f"tree-{one.rank}.svg": model.to_svg(small=small)
         for one, model in zip(drawn, models, strict=True)
     }
     folder.mkdir(exist_ok=True)
     for path, picture in pictures.items():
-        write(path, picture)
+        write_whole(path, picture)
     return [str(path) for path in pictures]
 
 
-def _tree_json(drawn: "DrawnTree", model: "TreeModel") -> dict[str, Any]:
+def _tree_json(drawn: "DrawnTree", model: "TreeModel", small: int) -> dict[str, Any]:
     from adtc.algebra.trees import to_json
     from adtc.profiles.writing import exact_text, json_number
 
-    rules = model.rules()
+    rules = model.rules(small=small)
     return {
         "rank": drawn.rank,
         "metrics": {name: json_number(value) for name, value in drawn.metrics.items()},
@@ -142,9 +143,9 @@ def _tree_json(drawn: "DrawnTree", model: "TreeModel") -> dict[str, Any]:
             {
                 "conditions": list(rule.conditions),
                 "label": model.label_texts[model.leaves[rule.leaf].label or 0],
-                "support": int(rule.support),
-                "counts": [int(n) for n in rule.counts],
-                "shares": [float(share) for share in rule.shares],
+                "support": int(rule.support) if rule.hidden is None else None,
+                "counts": [int(n) for n in rule.counts] if rule.hidden is None else None,
+                "shares": [float(s) for s in rule.shares] if rule.hidden is None else None,
             }
             for rule in rules
         ],
@@ -153,10 +154,10 @@ def _tree_json(drawn: "DrawnTree", model: "TreeModel") -> dict[str, Any]:
     }
 
 
-def _lines(drawn: "DrawnTree", model: "TreeModel", source: Opened) -> list[Line]:
+def _lines(drawn: "DrawnTree", model: "TreeModel", source: Opened, small: int) -> list[Line]:
     return [
         Line(""),
         Line(f"tree {drawn.rank:,} of {source.profile.count:,}", "bold"),
-        *(Line(f"  {rule.text}", "cyan") for rule in model.rules()),
+        *(Line(f"  {rule.text}", "cyan") for rule in model.rules(small=small)),
         Line(f"  {text.metric_line(drawn.metrics).text}"),
     ]

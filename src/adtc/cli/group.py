@@ -3,10 +3,13 @@
 Everything a user can mend is one sentence on stderr and exit code 2; a traceback is a defect.
 """
 
+import json
+import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -15,6 +18,11 @@ from adtc._version import __version__
 from adtc.cli.running import end_process
 
 MISTAKE, INTERRUPTED = 2, 130
+TYPED = "adtc.typed"
+_NO_OUTPUT = (
+    "standard output is closed, so there is no place for the answer: leave it open, or send it to "
+    "/dev/null."
+)
 
 COMPLETION = """\
 \b
@@ -44,10 +52,17 @@ class Group(click.Group):
         if not standalone_mode:
             return run()
         sys.set_int_max_str_digits(0)  # a count is printed in full, however large
+        if sys.stdout is None:  # the next file that is opened would take its place
+            end_process(_complain(_NO_OUTPUT, MISTAKE))
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a name must not fail on an ASCII terminal
                 stream.reconfigure(errors="replace")
         end_process(_exit_code(run))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep what was typed: a file that is made tells by which command."""
+        ctx.meta[TYPED] = list(args)
+        return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -77,6 +92,13 @@ def _exit_code(run: Callable[[], Any]) -> int:
             "or fewer features.",
             MISTAKE,
         )
+    except OSError as error:
+        from adtc.atomic import reason_of
+
+        name = f"'{os.fsdecode(error.filename)}': " if error.filename else ""
+        return _complain(f"{name}{reason_of(error)}.", MISTAKE)
+    except UnicodeEncodeError as error:  # bytes of an argument that are no text
+        return _complain(f"'{error.object}' is not UTF-8 text, as it should be here.", MISTAKE)
     except ValueError as error:
         from adtc.errors import ADTCError
 
@@ -95,7 +117,8 @@ def _ignore_further_interrupts() -> None:
 
 
 def _complain(sentence: str, code: int) -> int:
-    click.echo(f"adtc: {sentence}", err=True)
+    with suppress(OSError):  # where nobody can be told, the exit code says it
+        click.echo(f"adtc: {sentence}", err=True)
     return code
 
 
@@ -113,13 +136,32 @@ def _usage(error: click.ClickException) -> str:
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-@click.version_option(__version__, prog_name="adtc", message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("--json", "as_json", is_flag=True, help="With --version: all that runs, as JSON.")
 @click.pass_context
-def main(context: click.Context) -> None:
+def main(context: click.Context, version: bool, as_json: bool) -> None:
     """Exact answers about all decision trees of bounded depth on a table.
 
     Start with `adtc demo`. A TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or
     Parquet file.
     """
+    if version:
+        click.echo(json.dumps(_versions()) if as_json else f"adtc {__version__}")
+        context.exit()
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
+
+
+def _versions() -> dict[str, object]:
+    """Tell what answers questions on this machine."""
+    import platform
+    from importlib.metadata import version
+
+    from adtc import _core
+
+    return {
+        "version": __version__,
+        "core": {"level": _core.LEVEL, "available": list(_core.available_levels())},
+        "python": platform.python_version(),
+        **{name: version(name) for name in ("numpy", "pyarrow")},
+    }

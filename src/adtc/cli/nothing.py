@@ -38,14 +38,10 @@ def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
 
 def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
     from adtc.engine.answers import exists
-    from adtc.engine.bounds import cost_type
-    from adtc.engine.compiling import compile_to_come_near
     from adtc.engine.monitor import Monitor
     from adtc.engine.nearest import nearest
     from adtc.errors import TooLargeError
 
-    compiling, kind = Monitor(), cost_type((), [data.total])
-    watched(lambda: compile_to_come_near(kind, compiling), compiling)  # before the clock runs
     memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
     monitor = Monitor(**{**asked.limits, "time_limit": SECONDS, "memory_limit": memory})
     options: dict[str, Any] = {"engine": asked.engine, "monitor": monitor, "define": asked.define}

@@ -44,6 +44,18 @@ def whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], 
     return read
 
 
+def ranks(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, ...]:
+    """Read ranks as they are printed: with commas, and of any size."""
+    try:
+        return tuple(int(value.replace(",", "")) for value in values)
+    except ValueError:
+        raise click.BadParameter(
+            f"'{' '.join(values)}' is not a whole number.", context, parameter
+        ) from None
+
+
 def _pairs(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str] | None:
@@ -122,6 +134,10 @@ def _separator(context: click.Context, parameter: click.Parameter, value: str | 
     return {"\\t": "\t", "tab": "\t", "space": " "}.get(value, value) if value else None
 
 
+def _remember(context: click.Context, parameter: click.Parameter, value: bool) -> None:
+    context.meta[str(parameter.name)] = value or context.meta.get(str(parameter.name), False)
+
+
 # Defaults are those of the public API and only told here: an option not given is not passed on.
 SHARED = [
     Option(
@@ -132,18 +148,20 @@ SHARED = [
         "--define", metavar="NAME=TERM", multiple=True, callback=_pairs,
         help="A metric of your own, such as 'cost=N01 + 5 * N10'. Repeatable.",
     ),
-    Option("--maxdep", "max_depth", section=TREES, callback=whole(0), metavar="N",
+    Option("--maxdep", "--max-depth", "max_depth", section=TREES, callback=whole(0), metavar="N",
            help="Most tests on a path (default 3)."),
-    Option("--minsup", section=TREES, callback=whole(0), metavar="N",
+    Option("--minsup", "--min-support", "minsup", section=TREES, callback=whole(0), metavar="N",
            help="Fewest rows in a leaf (default 1)."),
     Option("--relminsup", section=TREES, metavar="SHARE",
            help="The same as a share of all rows, rounded up: 0.05 or 1/20."),
-    Option("--siz", "max_size", section=TREES, callback=whole(1), metavar="N",
+    Option("--siz", "--max-leaves", "max_size", section=TREES, callback=whole(1), metavar="N",
            help="Most leaves (default: no limit)."),
     Option("--labels", section=TREES, type=click.Choice(["any", "majority"]),
            help="Labels that a leaf may carry (default any)."),
     Option("--trivial-splits/--no-trivial-splits", section=TREES, default=None,
            help="Count splits into two leaves of equal label (default: they count)."),
+    Option("--leaf-share", "min_leaf_share", section=TREES, metavar="SHARE",
+           help="Smallest share of a leaf's rows that must have its label (default 0: any label)."),
     Option("--target", section=TABLE, metavar="COLUMN",
            help="Column to predict; bundled tables have their own."),
     Option("--positive", section=TABLE, metavar="LABEL", help="The target's positive label."),
@@ -186,6 +204,10 @@ SHARED = [
     Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",
            help="Give up before a table of the fast engine needs more: 500MB, 4GB."),
 ]  # fmt: skip
+
+# Kept by the context alone: whoever reads a table asks there.
+QUIET = Option("--quiet", section=OUTPUT, is_flag=True, expose_value=False, callback=_remember,
+               help="Do not warn about what is odd in the table.")  # fmt: skip
 
 PRINTING = [
     Option("--json", "as_json", section=OUTPUT, is_flag=True,

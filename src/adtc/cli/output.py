@@ -4,7 +4,6 @@ On a terminal text is coloured; into a pipe or a file goes the same text without
 """
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+
+PIPE_CLOSED = 141  # as if SIGPIPE had ended the program
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class Answer:
 
     json: dict[str, Any]
     text: Sequence[Line]
+    exit_code: int = 0
 
 
 def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:
@@ -36,9 +38,19 @@ def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:
     if as_json:
         lines = [Line(json.dumps(answer.json, indent=2, allow_nan=False))]
     if output is not None:
-        write(output, "".join(f"{line.text}\n" for line in lines))
-    say(lines)
-    sys.stdout.flush()  # a closed pipe must be noticed here, where it is silent
+        from adtc.atomic import write_whole
+
+        write_whole(output, "".join(f"{line.text}\n" for line in lines))
+    try:
+        say(lines)
+        sys.stdout.flush()  # what cannot be written must be noticed here, not at the end
+    except BrokenPipeError:
+        raise click.exceptions.Exit(PIPE_CLOSED) from None  # whoever reads has seen enough
+    except OSError as error:
+        from adtc.atomic import reason_of
+        from adtc.errors import QueryError
+
+        raise QueryError(f"the answer cannot be printed: {reason_of(error)}.") from None
 
 
 def say(lines: Sequence[Line]) -> None:
@@ -58,38 +70,11 @@ def check_output(output: Path | None, read: str | None, option: str = "--output"
     """Refuse a file that cannot be written, or that is read, before any work is done."""
     if output is None:
         return
-    target, folder = output.resolve(), output.resolve().parent
-    if target.is_dir():
-        raise _unwritable(output, "it is a folder", option)
-    if not folder.is_dir():
-        raise _unwritable(output, f"the folder '{folder}' does not exist", option)
-    if not os.access(target if target.exists() else folder, os.W_OK):
-        raise _unwritable(output, "permission is denied", option)
-    if read is not None and target == Path(read).resolve():
-        what = "profile" if target.suffix == ".adtc" else "table"
-        raise _unwritable(output, f"it is the {what} itself", option)
-
-
-def write(output: Path, text: str) -> None:
-    """Write a file in one step: under a temporary name, then renamed.
-
-    A link keeps its place and its target is replaced; devices and pipes are written directly.
-    """
-    target = output.resolve()
-    if target.exists() and not target.is_file():
-        target.write_text(text, encoding="utf-8")
-        return
-    temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
-    except OSError as error:
-        raise _unwritable(output, error.strerror or str(error)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _unwritable(output: Path, reason: str, option: str = "--output") -> ValueError:
+    from adtc.atomic import why_unwritable
     from adtc.errors import QueryError
 
-    return QueryError(f"cannot write '{output}': {reason}; give another file to {option}.")
+    reason = why_unwritable(output)
+    if reason is None and read is not None and output.resolve() == Path(read).resolve():
+        reason = f"it is the {'profile' if output.suffix == '.adtc' else 'table'} itself"
+    if reason is not None:
+        raise QueryError(f"cannot write '{output}': {reason}; give another file to {option}.")

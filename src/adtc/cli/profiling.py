@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import completion, text
+from adtc.cli import completion, fronts, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.nothing import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
-from adtc.cli.output import Answer, Line, check_output, write
-from adtc.cli.sources import opened, source_command
+from adtc.cli.output import Answer, Line, check_output
+from adtc.cli.provenance import provenance
+from adtc.cli.sources import is_saved, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -38,6 +39,9 @@ def picture(told: str) -> Option:
     Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
            help="Metrics to tell trees apart by (default: size, acc, f1 where there is a positive "
                 "label, dp where there is a sensitive column)."),
+    Option("--exact-means", is_flag=True,
+           help="Compute the means as exact fractions, too, which may take long; printed ones are "
+                "rounded from floats, off by less than 1e-12 of the mean size."),
     Option("-o", "--output", "path", section=OUTPUT, metavar="FILE", type=FILE,
            help="Save the profile to a file, by custom NAME.adtc."),
     Option("--circuit/--no-circuit", section=OUTPUT, default=None,
@@ -46,7 +50,11 @@ def picture(told: str) -> Option:
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
 )  # fmt: skip
 def profile(
-    asked: Asked, metrics: tuple[str, ...], path: Path | None, circuit: bool | None
+    asked: Asked,
+    metrics: tuple[str, ...],
+    exact_means: bool,
+    path: Path | None,
+    circuit: bool | None,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
@@ -55,7 +63,9 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    ranges = [made.moments(name) for name in made.names]
+    made.record.num_cells = made.num_cells
+    made.record.details["made"] = provenance(asked.table)
+    ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)
     if path is not None:
@@ -93,14 +103,20 @@ def default_metrics(data: "Data") -> list[str]:
 
 
 def _range_json(found: "Moments") -> dict[str, Any]:
+    from fractions import Fraction
+
     from adtc.profiles.writing import exact_text
 
     exact = {"least": exact_text(found.least), "largest": exact_text(found.largest)}
+    if isinstance(found.mean, Fraction):
+        exact["mean"] = exact_text(found.mean)
     return {k: v for k, v in found.to_json().items() if k != "metric"} | {"exact": exact}
 
 
 def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
     """Write one line per metric: its least, mean and largest value."""
+    from fractions import Fraction
+
     from adtc.profiles.writing import aligned, approximate
 
     some = any(found.undefined for found in ranges)
@@ -108,7 +124,9 @@ def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
     rows = [
         [
             found.metric,
-            *(approximate(value) for value in (found.least, found.mean, found.largest)),
+            approximate(found.least),
+            approximate(None if found.mean is None else Fraction(found.mean)),
+            approximate(found.largest),
             *([text.trees(found.undefined)] if some else []),
         ]
         for found in ranges
@@ -195,7 +213,9 @@ def crosstab(
     if plot is not None:
         table.plot().save(plot)
     if html is not None:
-        write(html, _page(table))
+        from adtc.atomic import write_whole
+
+        write_whole(html, _page(table))
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     nearest, told = ({}, []) if table.total else source.nearest_told(asked)
@@ -286,13 +306,23 @@ def check_picture(path: Path | None, read: str) -> None:
 @source_command(
     MAXIMIZE,
     MINIMIZE,
+    Option("--counts", is_flag=True,
+           help="Count the trees on each point of a table's front; a saved profile has them."),
     picture("Draw it, by its first two criteria, into a .png, .svg or .pdf file."),
     example="adtc pareto german-credit --relminsup 0.2 --maximize acc --minimize dp",
-)
+)  # fmt: skip
 def pareto(
-    asked: Asked, maximize: tuple[str, ...], minimize: tuple[str, ...], plot: Path | None
+    asked: Asked,
+    maximize: tuple[str, ...],
+    minimize: tuple[str, ...],
+    counts: bool,
+    plot: Path | None,
 ) -> Answer:
-    """Find the trees that no other tree beats in every criterion."""
+    """Find the trees that no other tree beats in every criterion.
+
+    The front of a TABLE is found by search, without a profile: each point with a tree, and within
+    a limit the points found so far.
+    """
     from adtc.errors import QueryError
 
     criteria = [*maximize, *minimize]
@@ -301,30 +331,11 @@ def pareto(
     if plot is not None and len(criteria) == 1:
         raise QueryError("a picture of a front needs two criteria: give one more.")
     check_picture(plot, asked.table)
-    source = opened(asked, lambda data: list(dict.fromkeys(criteria)), circuit=False)
-    chosen = source.chosen
-    front = chosen.pareto(maximize=maximize, minimize=minimize)
+    goals = {"maximize": maximize, "minimize": minimize}
+    if is_saved(asked.table):
+        found = fronts.of_profile(asked, goals)
+    else:
+        found = fronts.of_table(asked, goals, counts)
     if plot is not None:
-        front.plot(x=front.names[0], y=front.names[1]).save(plot)
-    files = [] if plot is None else [str(plot)]
-    nearest, told = ({}, []) if chosen.count else source.nearest_told(asked)
-    points = f" on {len(front):,} {'point' if len(front) == 1 else 'points'} of the front"
-    among = "" if not chosen.count else f"{points}, among {text.trees(chosen.count)}"
-    return Answer(
-        {
-            **front.to_json(),
-            "among": chosen.count,
-            **nearest,
-            "files": files,
-            **source.json(),
-        },
-        [
-            Line(f"{text.trees(front.count)}{among} ({chosen.status})", "bold")
-            if chosen.count
-            else text.answer(0, chosen.status),
-            *told,
-            *(map(Line, ["", *front.to_text().splitlines()]) if chosen.count else []),
-            *text.files(files),
-            *source.footer(),
-        ],
-    )
+        found.front.plot(x=criteria[0], y=criteria[1]).save(plot)
+    return found.answer([] if plot is None else [str(plot)])

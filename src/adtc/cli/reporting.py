@@ -1,5 +1,6 @@
 """The command that writes a saved profile as one page."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,9 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import command
-from adtc.cli.options import FILE, OUTPUT, Option, metric_names, whole
+from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
+from adtc.cli.provenance import command_line
 from adtc.cli.running import progress_shown, watched
 from adtc.cli.sources import is_saved
 
@@ -34,10 +36,20 @@ def _pairs(
     Option("--crosstab", "crosstabs", metavar="X,Y", multiple=True, callback=_pairs,
            shell_complete=completion.metrics,
            help="A cross-table to show (default: chosen by the metrics). Repeatable."),
-    Option("--trees", metavar="N", callback=whole(0), help="Trees to draw and show (default 3)."),
+    Option("--where", metavar="FORMULA", shell_complete=completion.metrics,
+           help="Report only on the trees that satisfy this, over the profile's metrics."),
+    Option("--rank", "ranks", metavar="RANK", multiple=True, callback=ranks,
+           help="A tree to show, by its number from 0 in the whole profile. Repeatable."),
+    Option("--best", metavar="N", callback=whole(0),
+           help="Show the best N trees, by accuracy and then by the gap."),
+    Option("--trees", metavar="N", callback=whole(0),
+           help="Trees to draw at random (default 3; 0 with --rank or --best)."),
     Option("--seed", metavar="N", callback=whole(0), help="The seed that draws them (default 0)."),
     Option("--title", metavar="TEXT", help="The title of the page."),
-    example="adtc report run.adtc -o report.html --crosstab acc,dp",
+    Option("--note", metavar="TEXT", help="What you want to say; it stands below the title."),
+    Option("--small", metavar="N", callback=whole(0),
+           help="Leaves and groups of fewer rows show no numbers (default 10; 0 shows all)."),
+    example="adtc report run.adtc -o report.html --where 'acc >= 0.72' --best 2",
 )  # fmt: skip
 def report(
     source: str,
@@ -55,29 +67,33 @@ def report(
     from adtc.show.report import write_report
 
     check_output(path, source)
-    if not is_saved(source) and (Path(source).exists() or not Path(source).suffix):
+    if not is_saved(source) and (os.path.exists(source) or not Path(source).suffix):
         raise DataError(
             f"'{source}' is not a saved profile: make one with `adtc profile {source} -o run.adtc` "
             f"and give that."
         )
     given = {name: value for name, value in options.items() if value is not None}
+    given["command"] = command_line()
 
     profile = watched(lambda: adtc.load_profile(source), Monitor())
     with progress_shown():  # in this thread: Ctrl-C then leaves nothing half-written
         write_report(profile, path, crosstabs=crosstabs, **given)
     size = path.stat().st_size
+    count = profile.where(given.get("where")).count
     return Answer(
         {
             "path": str(path),
             "bytes": size,
-            "count": profile.count,
+            "count": count,
+            "where": given.get("where"),
+            "ranks": list(given["ranks"]),
             "status": profile.status,
             "seed": given.get("seed", 0),
             "record": profile.record.to_json(),
         },
         [
             Line(
-                f"written: {path} ({text.file_size(size)}), about {text.trees(profile.count)}",
+                f"written: {path} ({text.file_size(size)}), about {text.trees(count)}",
                 "bold",
             )
         ],

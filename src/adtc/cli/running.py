@@ -8,20 +8,20 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 if TYPE_CHECKING:
-    from rich.progress import Task
-
     from adtc.engine.monitor import Monitor, Progress
 
 T = TypeVar("T")
 WORKING = "working"
-COMPILING = "compiling kernels, once"
+_MINUTE = 60.0  # seconds between lines where there is no terminal
 _WATCH = 0.1  # seconds between looks at the clock
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
-_left: list[threading.Thread] = []
+_left: list[threading.Event] = []
 _exit_now = os._exit
 
 
@@ -29,64 +29,125 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
     """Do the work in a second thread and return what it returns, or raise what it raises."""
     results: list[T] = []
     failures: list[BaseException] = []
+    # A thread that is being joined when Ctrl-C comes may be taken for ended; an event is not.
+    ended = threading.Event()
 
     def worker() -> None:
         try:
             results.append(work())
         except BaseException as error:
             failures.append(error)
+        finally:
+            ended.set()
 
     thread = threading.Thread(target=worker, daemon=True)
     with progress_shown() as progress:
         monitor.progress = progress
         try:
             thread.start()
-            while thread.is_alive():
-                thread.join(_WATCH)
-                if thread.is_alive():
-                    monitor.check()
+            while not ended.wait(_WATCH):
+                if isinstance(progress, Lines):
+                    progress.tick()
+                monitor.check()
         except BaseException:
             monitor.cancel()
-            _leave(thread)
+            _leave(ended)
             raise
     if failures:
         raise failures[0]
     return results[0]
 
 
-def _leave(thread: threading.Thread) -> None:
-    """Give a cancelled run a moment to end; one inside a kernel is left to itself."""
-    thread.join(_GRACE)
-    if thread.is_alive():
-        _left.append(thread)
+def _leave(ended: threading.Event) -> None:
+    """Give a cancelled run a moment to end; one that takes longer is left to itself."""
+    if not ended.wait(_GRACE):
+        _left.append(ended)
 
 
 def end_process(code: int) -> None:
-    """Exit at once if a cancelled run is still inside a kernel: it would be waited for."""
-    if any(thread.is_alive() for thread in _left):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    """Exit at once if a cancelled run is still at work: it would be waited for."""
+    for stream in (sys.stdout, sys.stderr):
+        _flush(stream)
+    if not all(ended.is_set() for ended in _left):
         _exit_now(code)
     sys.exit(code)
+
+
+def _flush(stream: "TextIO | None") -> None:
+    """Write what is left; where that fails, let it go, or Python would complain at its end."""
+    if stream is None:
+        return
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+@dataclass(slots=True)
+class Lines:
+    """Progress for pipes and log files: one line a minute, none for a short run."""
+
+    stage: str = WORKING
+    done: int = 0
+    total: int = 0
+    begun: float = field(default_factory=monotonic)  # the run
+    entered: float = field(default_factory=monotonic)  # the stage
+    told: float = field(default_factory=monotonic)
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Note how far a stage is."""
+        if stage != self.stage:
+            self.stage, self.entered = stage, monotonic()
+        self.done, self.total = done, total
+
+    def tick(self) -> None:
+        """Write a line if a minute has passed since the last one."""
+        now = monotonic()
+        if now - self.told >= _MINUTE:
+            self.told = now
+            print(f"adtc: {self.line(now)}", file=sys.stderr, flush=True)
+
+    def line(self, now: float) -> str:
+        """Write the stage, its fraction and an estimate of the time left.
+
+        Examples
+        --------
+        >>> Lines("counting", 30, 120, begun=0.0, entered=60.0).line(120.0)
+        'counting, 25 %, about 3:00 left; 2:00 so far'
+        """
+        stage, so_far = self.stage, _clock(now - self.begun)
+        if not 0 < self.done < self.total:
+            return f"{stage}; {so_far} so far"
+        left = (now - self.entered) * (self.total - self.done) / self.done
+        share = 100 * self.done // self.total
+        return f"{stage}, {share} %, about {_clock(left)} left; {so_far} so far"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 @contextmanager
 def _bar() -> Iterator["Progress"]:
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
     from rich.progress import TimeRemainingColumn as Estimate
-    from rich.text import Text
-
-    class Stage(TextColumn):
-        """What is being done, looked at whenever the line is drawn."""
-
-        def render(self, task: "Task") -> Text:
-            return Text(COMPILING) if compiling() else super().render(task)
 
     columns = (
         SpinnerColumn(),
-        Stage("{task.description}"),
+        TextColumn("{task.description}"),
         BarColumn(),
+        TaskProgressColumn(),  # the fraction; nothing where there is none
         TimeElapsedColumn(),
         Estimate(),
         TextColumn("{task.fields[label]}"),
@@ -111,12 +172,7 @@ def _bar() -> Iterator["Progress"]:
 
 @contextmanager
 def progress_shown() -> Iterator["Progress | None"]:
-    """Show progress on stderr if that is a terminal; else nothing, and give None."""
-    with _bar() if sys.stderr.isatty() else nullcontext() as report:
+    """Show progress on stderr: a bar on a terminal, else a line a minute."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    with _bar() if terminal else nullcontext(Lines()) as report:
         yield report
-
-
-def compiling() -> bool:
-    """Tell whether a kernel is being compiled; nothing is loaded to find that out."""
-    jit = sys.modules.get("adtc.engine.kernels.jit")
-    return jit is not None and jit.compiling()

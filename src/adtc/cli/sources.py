@@ -1,5 +1,6 @@
 """A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
@@ -11,7 +12,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import Answering, Asked, command
 from adtc.cli.nothing import Told, nearest_told
-from adtc.cli.options import SHARED
+from adtc.cli.options import QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
@@ -23,8 +24,8 @@ _PACKED = b"PK"  # how a saved profile begins, and no table does
 
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
-the path of a CSV or Parquet file. Of a table the profile is made first; the options of trees,
-table and run are for that alone."""
+the path of a CSV or Parquet file. For a table all that is needed is computed first; the options of
+trees, table and run are for that alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ def opened(
 def is_saved(source: str) -> bool:
     """Tell a saved profile from a table, by its first bytes or else by its name."""
     path = Path(source)
-    if path.is_file():
+    if os.path.isfile(source):  # a name that no file can have is none, too
         try:
             with path.open("rb") as file:
                 return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED
@@ -113,7 +114,7 @@ def source_command(*own: click.Parameter, example: str) -> Callable[[Answering],
 
         answer.__doc__ = f"{function.__doc__}\n\n{SOURCES}"
         argument = click.Argument(["source"], shell_complete=completion.sources)
-        return command(argument, *own, *SHARED, example=example)(answer)
+        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
 
     return decorate
 

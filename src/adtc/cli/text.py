@@ -69,10 +69,10 @@ def metric_line(metrics: Mapping[str, Value]) -> Line:
 
 
 def rule_lines(tree: "Tree", data: "Data") -> list[Line]:
-    """Write a tree as if/then rules."""
-    from adtc.algebra.trees import rules
+    """Write a tree as if/then rules, each with the rows that reach its leaf."""
+    from adtc.models import TreeModel
 
-    return [Line(f"  {rule}", "cyan") for rule in rules(tree, data.feature_names, data.labels)]
+    return [Line(f"  {rule.text}", "cyan") for rule in TreeModel(tree, data).rules()]
 
 
 def footer(record: "RunRecord", saved: str | None = None, where: str | None = None) -> list[Line]:
@@ -99,6 +99,8 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
     groups = f"sensitive {data['sensitive']} ({_list(data['groups'])})" if data["groups"] else ""
     size = f", at most {space['max_size']} leaves" if space["max_size"] is not None else ""
     rows = space["min_rows_per_leaf"]
+    share = space.get("min_leaf_share", 0)
+    own = f", at least {share} of its rows" if Fraction(str(share)) else ""
     trivial = "count" if space["trivial_splits"] else "are left out"
     where = record.question.get("where")
     return [
@@ -106,7 +108,7 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
         (
             "trees",
             f"depth at most {space['max_depth']}{size}, at least {rows:,} row{'s'[: rows != 1]} "
-            f"per leaf, {space['labels']} label on a leaf, trivial splits {trivial}; "
+            f"per leaf, {space['labels']} label on a leaf{own}, trivial splits {trivial}; "
             f"{space['trees']}",
         ),
         *([("where", where)] if where else []),

@@ -1,13 +1,15 @@
-"""The routes of the dashboard and what guards them: one host, reading only, a strict policy."""
+"""The routes of the dashboard: what each answers, and with which parameters."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
+from adtc.dashboard.guard import Guard
 from adtc.dashboard.session import Session
 from adtc.dashboard.side import Kept, Place
 from adtc.errors import ADTCError, QueryError
+from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
 from adtc.show.assets import KINDS, asset, asset_names
 
@@ -15,27 +17,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 Answering = Callable[[Session, Query], Any]
 
-HOSTS = ("127.0.0.1", "localhost", "[::1]")
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
-HEADERS = (
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cache-control", b"no-store"),
-)
 _LANDSCAPE = ("where", "x", "y", "bins", "fit")
 _ANSWERS_KEPT = 256
 _LARGEST_KEPT = 200_000  # bytes
@@ -66,11 +49,12 @@ def landscape(session: Session, query: Query) -> Any:
 
 
 def tree(session: Session, query: Query) -> Any:
-    """Answer with one tree: by its rank, or drawn with a seed."""
+    """Answer with one tree: by its rank, drawn with a seed, or else the best one."""
     place = _place(session, query, needs_axes=False)
     rank = query.maybe("rank", lambda name: query.whole(name, 0, None))
     row = query.maybe("row", lambda name: query.whole(name, 0, None))
-    return session.tree(place, rank, query.whole("seed", 0, _MOST_SEED, 0), row)
+    seed = query.maybe("seed", lambda name: query.whole(name, 0, _MOST_SEED))
+    return session.tree(place, rank, seed, row)
 
 
 def difference(session: Session, query: Query) -> Any:
@@ -90,7 +74,12 @@ QUESTIONS: Mapping[str, tuple[Answering, tuple[str, ...]]] = {
 
 
 def make_app(
-    profile: Profile, compare: Profile | None = None, *, titles: tuple[str, str] | None = None
+    profile: Profile,
+    compare: Profile | None = None,
+    *,
+    titles: tuple[str, str] | None = None,
+    token: str | None = None,
+    small: int = SMALL,
 ) -> "Starlette":
     """Make the dashboard of a profile as an ASGI application.
 
@@ -100,6 +89,11 @@ def make_app(
         Another profile over the same metrics, to be shown beside the first.
     titles
         What to call the two.
+    token
+        What the first link must carry as ``?token=``; it is then kept in a cookie. None asks for
+        none: right within one process, wrong on a port that other users of the machine reach.
+    small
+        Leaves of fewer rows show neither their rows nor their shares.
 
     Notes
     -----
@@ -115,7 +109,7 @@ def make_app(
             "the dashboard needs starlette and uvicorn: install them with "
             "`pip install 'adtc[dashboard]'`."
         ) from None
-    session = Session(profile, compare, titles)
+    session = Session(profile, compare, titles, small=small)
     answers: Kept[bytes] = Kept(_ANSWERS_KEPT)
 
     def question(name: str) -> Route:
@@ -126,7 +120,7 @@ def make_app(
             query = Query(pairs, known)
             key = (name, *sorted(pairs))
             if name == "tree":
-                session.side(query.side()).warm()  # outside the lock: it may compile for a minute
+                session.side(query.side()).warm()  # outside the lock: it may take a while
             with session.lock:
                 content = answers.get(key, lambda: _json(answer(session, query)))
                 if len(content) > _LARGEST_KEPT:
@@ -164,66 +158,11 @@ def make_app(
     app = Starlette(
         debug=False,
         routes=routes,
-        middleware=[Middleware(Guard)],
+        middleware=[Middleware(Guard, token=token)],
         exception_handlers={ADTCError: unmet, 404: unmet, 405: unmet, Exception: unmet},
     )
     app.state.session, app.state.answers = session, answers
     return app
-
-
-class Guard:
-    """Lets in requests to this machine's own names that only read, and marks every answer."""
-
-    def __init__(self, app: App) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        if scope["type"] != "http":
-            return
-        sentence, status = _objection(scope)
-        if sentence:
-            await _refuse(send, sentence, status)
-            return
-
-        async def marked(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                message["headers"] = [*message.get("headers", ()), *HEADERS]
-            await send(message)
-
-        await self.app(scope, receive, marked)
-
-
-def _objection(scope: Scope) -> tuple[str, int]:
-    hosts = [value.decode("latin-1") for name, value in scope["headers"] if name == b"host"]
-    if len(hosts) != 1 or host_name(hosts[0]) not in HOSTS:
-        return "this server answers requests to 127.0.0.1 and localhost only.", 403
-    if scope["method"] not in ("GET", "HEAD"):
-        return f"{scope['method']} is not possible here: the dashboard only reads.", 405
-    return "", 200
-
-
-def host_name(header: str) -> str:
-    """Cut the port off a Host header.
-
-    Examples
-    --------
-    >>> host_name("127.0.0.1:8765"), host_name("[::1]:80"), host_name("localhost")
-    ('127.0.0.1', '[::1]', 'localhost')
-    """
-    name, colon, port = header.rpartition(":")
-    return (name if colon and port.isdigit() else header).lower()
-
-
-async def _refuse(send: Send, sentence: str, status: int) -> None:
-    body = _json({"error": sentence})
-    headers = [
-        (b"content-type", b"application/json"),
-        (b"content-length", str(len(body)).encode()),
-        *HEADERS,
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
 
 
 def _complaint(error: Exception) -> tuple[int, dict[str, Any]]:

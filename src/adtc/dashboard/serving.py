@@ -8,9 +8,11 @@ from collections.abc import Callable
 from contextlib import suppress
 from urllib.parse import urlencode
 
+from adtc.dashboard.guard import new_token
 from adtc.dashboard.server import make_app
 from adtc.dashboard.session import Session
 from adtc.errors import ADTCError, QueryError
+from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
 
 HOST = "127.0.0.1"
@@ -29,13 +31,14 @@ def serve(
     port: int = PORT,
     browser: bool = True,
     where: str | None = None,
+    small: int = SMALL,
     say: Callable[[str], object] = print,
 ) -> None:
     """Serve the dashboard of a profile until it is stopped with Ctrl-C.
 
     Parameters
     ----------
-    compare, titles
+    compare, titles, small
         As in `make_app`.
     port
         Where to listen; if the port is taken, the next free one is used and said.
@@ -45,8 +48,14 @@ def serve(
         The formula that the dashboard opens with.
     say
         Takes what there is to tell: where the dashboard is.
+
+    Notes
+    -----
+    The link that is told and opened carries a token, made anew each time: other users of the
+    machine reach the port, too.
     """
-    app = make_app(profile, compare, titles=titles)
+    token = new_token()
+    app = make_app(profile, compare, titles=titles, token=token, small=small)
     try:
         import uvicorn
     except ImportError:
@@ -56,7 +65,7 @@ def serve(
     listener = listen(port)
     found = listener.getsockname()[1]
     begin = f"#{urlencode({'where': where})}" if where else ""
-    address = f"http://{HOST}:{found}/{begin}"
+    address = f"http://{HOST}:{found}/?token={token}{begin}"
     if found != port and port:
         say(f"port {port} is taken, so the dashboard uses {found}.")
     say(f"the dashboard is at {address} (stop it with Ctrl-C)")

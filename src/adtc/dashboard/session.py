@@ -11,15 +11,18 @@ import numpy as np
 
 from adtc.dashboard.asking import NotFoundError
 from adtc.dashboard.side import Kept, Place, Side
+from adtc.dashboard.start import near_best, order
 from adtc.errors import QueryError
+from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import Difference, DifferenceTable
 from adtc.profiles.profile import Profile
 from adtc.show import views, words
+from adtc.show.facts import differences, facts
 from adtc.show.report import default_pairs, report_html
 from adtc.show.views import View
 
-if TYPE_CHECKING:  # drawing brings the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 _TREES = 3  # in a report for which none was chosen
@@ -28,6 +31,11 @@ _TITLES = ("this profile", "the other")
 
 class Session:
     """Answers about one profile, and perhaps another one to compare with.
+
+    Parameters
+    ----------
+    small
+        Leaves of fewer rows show neither their rows nor their shares, here and in reports.
 
     Attributes
     ----------
@@ -40,12 +48,16 @@ class Session:
         profile: Profile,
         compare: Profile | None = None,
         titles: tuple[str, str] | None = None,
+        *,
+        small: int = SMALL,
     ) -> None:
         if compare is not None and compare.names != profile.names:
             raise QueryError(
                 f"the two profiles have different metrics ({', '.join(profile.names)} and "
                 f"{', '.join(compare.names)}): make both with the same ones, in the same order."
             )
+        check_small(small)
+        self.small = small
         self.lock = threading.RLock()
         self.seen = threading.Event()
         self._report_lock = threading.Lock()
@@ -76,6 +88,9 @@ class Session:
         start = next((pair for pair in pairs if pair[1] in gaps), pairs[0] if pairs else None)
         view["start"] = list(start) if start else [self.profile.names[0]] * 2
         view["rows"] = self.sides[0].rows
+        view["facts"] = list(facts(self.profile).items())
+        view["begin"], view["begin_note"] = near_best(self.profile)
+        view["best_by"] = [list(pair) for pair in order(self.profile)]
         view["compare"] = None
         if len(self.sides) > 1:
             other = self.sides[1]
@@ -86,6 +101,7 @@ class Session:
                 "fingerprint": other.profile.record.data["fingerprint"],
                 "drawable": other.profile.source is not None,
                 "rows": other.rows,
+                "differs": [list(one) for one in differences(self.profile, other.profile)],
             }
         return view
 
@@ -115,8 +131,8 @@ class Session:
         }
         return view
 
-    def tree(self, place: Place, rank: int | None, seed: int, row: int | None) -> View:
-        """Show the tree with a rank among those meant, or draw one."""
+    def tree(self, place: Place, rank: int | None, seed: int | None, row: int | None) -> View:
+        """Show the tree with a rank among those meant, or one drawn with a seed, or the best."""
         side = self.side(place.side)
         side.profile.need_source("drawing")
         chosen = self.selected(place)
@@ -129,10 +145,14 @@ class Session:
             )
         if row is not None:
             side.check_row(row)
-        drawn = chosen.draw(1, seed=seed)[0] if rank is None else chosen.tree(rank)
-        view = views.tree_view(drawn, row=None if row is None else row - 1)
+        is_best = rank is None and seed is None
+        if rank is None:
+            rank = side.best(chosen) if seed is None else chosen.draw(1, seed=seed)[0].rank
+        drawn = chosen.tree(rank)
+        view = views.tree_view(drawn, row=None if row is None else row - 1, small=self.small)
         return {
             **view,
+            "best": is_best,
             "of": str(chosen.count),
             "profile_rank": str(side.overall(chosen, drawn.rank)),
             "profile_of": str(side.profile.count),
@@ -167,7 +187,9 @@ class Session:
         others = [pair for pair in default_pairs(profile) if set(pair) != {place.x, place.y}]
         with self._report_lock:  # may take seconds; others must not wait for it
             tables: list[Crosstab | tuple[str, str]] = [table, *others[:3]]
-            return report_html(profile, crosstabs=tables, trees=trees, where=place.where)
+            return report_html(
+                profile, crosstabs=tables, trees=trees, where=place.where, small=self.small
+            )
 
     def compared(self, place: Place) -> DifferenceTable:
         """Return the cross-tables of both profiles, in bins that they share."""

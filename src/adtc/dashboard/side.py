@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from adtc.dashboard.asking import Cell, NotFoundError
+from adtc.dashboard.start import best
 from adtc.engine.columns import Column
 from adtc.profiles.crosstab import Crosstab, count_cells
 from adtc.profiles.profile import Profile
@@ -82,13 +83,13 @@ class Side:
 
     def __init__(self, profile: Profile, title: str) -> None:
         self.title = title
-        marks = {**profile.axes, _MARK: np.arange(profile.num_cells)}
+        marks = {**profile.axes, _MARK: np.arange(len(profile.trees))}
         self.profile = _with_axes(profile, marks)
-        most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, profile.num_cells)))
+        most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, len(profile.trees))))
         self._filtered: Kept[Profile] = Kept(most)
         self._tables: Kept[Crosstab] = Kept(most)
         self._warming = threading.Lock()
-        self._is_warm = profile.source is None or not profile.num_cells
+        self._is_warm = profile.source is None or not len(profile.trees)
 
     @property
     def plain(self) -> Profile:
@@ -132,6 +133,12 @@ class Side:
         everything = NumberedTrees.of(self.profile)
         return everything.from_part(NumberedTrees.of(chosen), rank)
 
+    def best(self, chosen: Profile) -> int:
+        """Return the rank of the best among chosen trees."""
+        from adtc.profiles.numbered import NumberedTrees
+
+        return NumberedTrees.of(chosen).from_part(NumberedTrees.of(best(chosen)), 0)
+
     def check_row(self, row: int) -> None:
         """Refuse a row that the table has not."""
         rows = self.profile.need_source("drawing").data.n_rows
@@ -139,7 +146,7 @@ class Side:
             raise NotFoundError(f"there is no row {row:,}: the table has rows 1 to {rows:,}.")
 
     def warm(self) -> None:
-        """Make ready what drawing needs: the circuit, the compiler, the words of a tree.
+        """Make ready what drawing needs: the circuit, the words of a tree.
 
         Whoever wants a tree waits for it, and nobody else: it needs no other lock, since nothing
         is drawn before it ends.

@@ -4,19 +4,24 @@ from adtc.data.binarize import Binarizer, Feature
 from adtc.data.bits import Codes, Words
 from adtc.data.columns import Scalar
 from adtc.data.datasets import DatasetInfo, datasets, load_dataset
+from adtc.data.description import Description, describe
 from adtc.data.files import read_table
 from adtc.data.read import read
 from adtc.data.table import Data
+from adtc.data.warnings import TableWarning
 
 __all__ = [
     "Binarizer",
     "Codes",
     "Data",
     "DatasetInfo",
+    "Description",
     "Feature",
     "Scalar",
+    "TableWarning",
     "Words",
     "datasets",
+    "describe",
     "load_dataset",
     "read",
     "read_table",

@@ -139,14 +139,7 @@ class Binarizer:
 
     def bits(self, columns: Mapping[str, Column], n_rows: int) -> Words:
         """Evaluate all features: one row of words per feature."""
-        bits = np.zeros((len(self.features), -(-n_rows // 64)), np.uint64)
-        seen: dict[tuple[str, bool, bool], Column] = {}
-        for i, f in enumerate(self.features):
-            key = (f.column, f.test == "in", f.test == "missing")
-            if key not in seen:
-                seen[key] = f.view(columns[f.column])
-            bits[i] = pack(f.mask(seen[key])[seen[key].codes])
-        return bits
+        return feature_bits(self.features, columns, n_rows)
 
     def to_json(self) -> dict[str, Any]:
         """Give plain JSON."""
@@ -170,3 +163,15 @@ class Binarizer:
             tuple(saved["references"]),
             tuple(saved["na"]),
         )
+
+
+def feature_bits(features: Sequence[Feature], columns: Mapping[str, Column], n_rows: int) -> Words:
+    """Evaluate features on encoded columns: one row of words per feature."""
+    bits = np.zeros((len(features), -(-n_rows // 64)), np.uint64)
+    seen: dict[tuple[str, bool, bool], Column] = {}
+    for i, f in enumerate(features):
+        key = (f.column, f.test == "in", f.test == "missing")
+        if key not in seen:
+            seen[key] = f.view(columns[f.column])
+        bits[i] = pack(f.mask(seen[key])[seen[key].codes])
+    return bits

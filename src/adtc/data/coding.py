@@ -130,6 +130,13 @@ def label_codes(role: str, column: Column, coding: Coding) -> Codes:
     return codes
 
 
+def group_codes(groups: Coding | None, column: Column | None, n_rows: int) -> Codes:
+    """Code the sensitive column; all rows are of one group where there is none."""
+    if groups is None or column is None:
+        return np.zeros(n_rows, np.int32)
+    return label_codes("sensitive", column, groups)
+
+
 def row_weights(column: Column) -> Rows:
     """Check row multiplicities: whole numbers of at least 0 that are not all 0."""
     _check_no_missing("weights", column)

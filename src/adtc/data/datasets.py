@@ -6,7 +6,8 @@ The files are gzipped CSV with a header; ``bundled/README.md`` says how they wer
 from dataclasses import dataclass, field
 from typing import Any, Unpack
 
-from adtc.data.read import TableOptions, read
+from adtc.data.read import TableOptions, read_sheet
+from adtc.data.sheet import Sheet
 from adtc.data.table import Data
 from adtc.errors import DataError, unknown
 
@@ -132,6 +133,11 @@ def load_dataset(name: str, **options: Unpack[LoadOptions]) -> Data:
     >>> data.n_rows, data.labels, data.groups
     (1000, ('bad', 'good'), ('female', 'male'))
     """
+    return Data.from_sheet(dataset_sheet(name, **options))
+
+
+def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
+    """Read and encode a bundled table, but make no features yet; as in ``load_dataset``."""
     # Imported here because it brings in modules that nothing else needs.
     from importlib.resources import as_file, files
 
@@ -139,7 +145,7 @@ def load_dataset(name: str, **options: Unpack[LoadOptions]) -> Data:
     if info is None:
         raise DataError(unknown("dataset", name, [d.name for d in _DATASETS]))
     with as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz") as path:
-        return read(path, sep=",", **_with_defaults(info, dict(options)))
+        return read_sheet(path, sep=",", **_with_defaults(info, dict(options)))
 
 
 def _with_defaults(info: DatasetInfo, options: dict[str, Any]) -> Any:

@@ -5,13 +5,17 @@ Which text is a number, and what the columns are for, is decided elsewhere.
 
 import csv
 import io
+import os
 import re
+import stat
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from adtc.atomic import reason_of
 from adtc.errors import DataError
 
 SEPARATORS = (",", ";", "\t", " ")
@@ -38,9 +42,17 @@ def read_table(path: str | PathLike[str], *, sep: str | None = None, header: boo
     The columns of a CSV file are all text; empty lines are skipped.
     """
     path = Path(path)
-    if not path.exists():
-        raise DataError(f"there is no file '{path}'; give the path of a CSV or Parquet file.")
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        raise DataError(
+            f"there is no file '{path}'; give the path of a CSV or Parquet file."
+        ) from None
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {reason_of(error)}.") from None
+    except ValueError:  # a NUL, or half a character
+        raise DataError(f"'{path}' cannot be read: no file can have this name.") from None
+    if stat.S_ISDIR(mode):
         raise DataError(f"'{path}' is a directory; give the path of a CSV or Parquet file.")
     if is_parquet(path):
         return _read_parquet(path)
@@ -57,7 +69,8 @@ def _read_parquet(path: Path) -> Any:
     import pyarrow.parquet as pq
 
     try:
-        return pq.ParquetFile(path).read()
+        with path.open("rb") as file:  # Arrow opens no file whose name is not UTF-8
+            return pq.ParquetFile(file).read()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"'{path}' cannot be read as Parquet: {_one_line(error)}.") from None
 
@@ -95,7 +108,7 @@ def _content(path: Path) -> bytes:
     import pyarrow as pa
 
     try:
-        with pa.input_stream(str(path)) as stream:
+        with path.open("rb") as file, pa.input_stream(file, _packing(path)) as stream:
             content: bytes = stream.read()
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"'{path}' cannot be read: {_one_line(error)}.") from None
@@ -103,6 +116,17 @@ def _content(path: Path) -> bytes:
     if not content.strip():
         raise DataError(f"'{path}' is empty; a header and at least one row are needed.")
     return content
+
+
+def _packing(path: Path) -> str | None:
+    """Tell by the ending how a file is packed; Arrow itself opens no name that is not UTF-8."""
+    import pyarrow as pa
+
+    try:
+        name: str = pa.Codec.detect(os.fsencode(path).decode("ascii", "replace")).name
+    except (TypeError, ValueError):  # it is not packed
+        return None
+    return name
 
 
 def _head(path: Path, content: bytes) -> str:
@@ -151,11 +175,21 @@ def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
 
 
 def _check_names(path: Path, names: list[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(names):
         raise DataError(
             f"'{path}' has more than one column named '{twice[0]}'; rename all but one of them."
         )
+
+
+def repeated(names: list[str]) -> list[str]:
+    """Give the names that occur more than once, sorted.
+
+    Examples
+    --------
+    >>> repeated(["b", "a", "c", "b", "a", "b"])
+    ['a', 'b']
+    """
+    return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
 def _single_blanks(content: bytes) -> bytes:

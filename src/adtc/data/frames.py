@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from adtc.data.binarize import Feature
 from adtc.data.columns import Column, encode, encode_whole
+from adtc.data.files import repeated
 from adtc.errors import DataError, UnknownColumnError, unknown
 
 
@@ -28,9 +29,7 @@ def arrow_table(frame: object) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the frame cannot be read: {' '.join(str(error).split())}.") from None
     table = table.drop_columns(_index_columns(table))
-    names = table.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
+    if twice := repeated(table.column_names):
         raise DataError(
             f"the table has more than one column named '{twice[0]}'; rename all but one of them."
         )
@@ -47,9 +46,16 @@ def column(table: Any, name: str, na: Sequence[str]) -> Column:
 
 def check_known(table: Any, names: Iterable[str]) -> None:
     """Refuse names that are not columns of the table."""
-    for name in names:
-        if name not in table.column_names:
+    for name in names:  # a table may have very many columns, so they are not listed each time
+        if not _has_column(table, name):
             raise UnknownColumnError(unknown("column", name, table.column_names))
+
+
+def _has_column(table: Any, name: str) -> bool:
+    try:
+        return bool(table.schema.get_field_index(name) >= 0)
+    except UnicodeEncodeError:  # half a character, which no column's name has
+        return False
 
 
 def check_roles(table: Any, roles: Sequence[tuple[str, str | None]]) -> set[str]:
@@ -117,4 +123,5 @@ def array_column(name: str, values: npt.ArrayLike, n_rows: int) -> Column:
 def _index_columns(table: Any) -> list[str]:
     """Find the columns that pandas made of an index; an index is no feature."""
     pandas = (table.schema.pandas_metadata or {}).get("index_columns", ())
-    return [name for name in pandas if isinstance(name, str) and name in table.column_names]
+    known = set(table.column_names)
+    return [name for name in pandas if isinstance(name, str) and name in known]

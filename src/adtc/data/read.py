@@ -1,5 +1,6 @@
 """Read a file into ``Data``."""
 
+import os
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Unpack
 from adtc.data.binning import BinningOptions
 from adtc.data.columns import Scalar
 from adtc.data.files import is_parquet, read_table
+from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.table import Data
 
 
@@ -27,6 +29,12 @@ class ReadOptions(TableOptions):
     """The keywords of ``read`` besides path, separator and header."""
 
     target: str
+
+
+class SheetOptions(TableOptions, total=False):
+    """The keywords of ``read_sheet`` besides path, separator and header."""
+
+    target: str | None
 
 
 def read(
@@ -61,6 +69,18 @@ def read(
     >>> data.feature_names
     ('age <= 25', 'age <= 35', 'job = cook', 'job is missing')
     """
+    return Data.from_sheet(read_sheet(path, sep=sep, header=header, **options))
+
+
+def read_sheet(
+    path: str | PathLike[str],
+    *,
+    sep: str | None = None,
+    header: bool = True,
+    **options: Unpack[SheetOptions],
+) -> Sheet:
+    """Read and encode a file, but make no features yet; the parameters are those of ``read``."""
     table = read_table(path, sep=sep, header=header)
-    stem = Path(path).name.split(".")[0]
-    return Data.from_frame(table, name=stem, parse_text=not is_parquet(path), **options)
+    # a file's name need not be text, but what it is called in results is
+    stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0]
+    return frame_sheet(table, name=stem, parse_text=not is_parquet(path), **options)

@@ -14,28 +14,28 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.data.binarize import Binarizer, Feature
-from adtc.data.binning import Binning, BinningOptions
+from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
 from adtc.data.coding import (
     BINARY,
     Coding,
     find_value,
     fit_groups,
-    fit_labels,
+    group_codes,
     label_codes,
     row_weights,
 )
-from adtc.data.columns import Column, Scalar, encode
+from adtc.data.columns import Column, Scalar
 from adtc.data.frames import (
     array_column,
     arrow_table,
     check_features,
-    check_known,
     check_names,
-    check_roles,
     column,
     zero_one,
 )
+from adtc.data.identifiers import refuse_identifiers
+from adtc.data.sheet import Sheet, frame_sheet
 from adtc.errors import DataError
 
 
@@ -155,7 +155,8 @@ class Data:
         category ``x = v``; a column of two values becomes one feature, that of the later value.
         A missing value gets an indicator and is 0 in the column's other features. Constant
         columns are left out. Cuts given for the target or the sensitive column make its classes
-        or groups.
+        or groups. A column that looks like an identifier is refused unless ``types`` or ``cuts``
+        name it; the rule is that of ``adtc.data.identifiers``.
 
         Examples
         --------
@@ -163,43 +164,56 @@ class Data:
         >>> data.feature_names, data.labels
         (('age <= 25', 'age <= 35'), ('no', 'yes'))
         """
-        options = Binning(**binning)
-        table = arrow_table(frame)
-        roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
-        roles += [("references", r) for r in references] + [("drop", c) for c in drop]
-        named = check_roles(table, roles)
-        check_known(table, [*options.given, *options.kinds])
-        spellings = tuple(na or ())
+        return cls.from_sheet(
+            frame_sheet(
+                frame,
+                target=target,
+                sensitive=sensitive,
+                use_sensitive=use_sensitive,
+                positive=positive,
+                weights=weights,
+                references=references,
+                drop=drop,
+                na=na,
+                parse_text=parse_text,
+                name=name,
+                **binning,
+            )
+        )
 
-        def get(name: str) -> Column:
-            parse = parse_text and options.kinds.get(name) != "category"
-            return encode(name, table[name], na=spellings, parse_text=parse)
+    @classmethod
+    def from_sheet(cls, sheet: Sheet, *, keep_identifiers: bool = False) -> Self:
+        """Make Boolean features of encoded columns.
 
-        rows = row_weights(get(weights)) if weights else np.ones(table.num_rows, np.int64)
-        y_column = get(target)
-        labels, place = fit_labels(y_column, options.given.get(target, ()), positive, rows)
-        z_column = get(sensitive) if sensitive else None
-        groups = fit_groups(z_column, options.given.get(z_column.name, ())) if z_column else None
-        coded = tuple((r, label_codes("reference", get(r), labels)) for r in references)
-
-        taken = (named | options.ignored) - ({sensitive} if use_sensitive else set())
-        columns = {c: get(c) for c in table.column_names if c not in taken}
-        features = tuple(f for c in columns.values() for f in options.features(c, rows))
+        Parameters
+        ----------
+        keep_identifiers
+            Whether columns that look like identifiers become features, too; otherwise they are
+            refused.
+        """
+        if sheet.target is None or sheet.labels is None:
+            raise DataError("a table needs a target: name the column to predict (target).")
+        if not keep_identifiers:
+            refuse_identifiers(sheet)
+        features = sheet.features(sheet.columns.values())
         check_features(features)
-        binarizer = Binarizer(features, labels, groups, weights, tuple(references), spellings)
+        names = tuple(name for name, _ in sheet.references)
+        binarizer = Binarizer(
+            features, sheet.labels, sheet.groups, sheet.weights_column, names, sheet.na
+        )
         return cls(
-            name=name,
+            name=sheet.name,
             features=features,
-            bits=binarizer.bits(columns, table.num_rows),
-            y=labels.codes(y_column),
-            labels=labels.values,
-            positive=place,
-            z=_group_codes(groups, z_column, table.num_rows),
-            groups=groups.values if groups else (),
-            sensitive=sensitive,
-            target=target,
-            weights=rows,
-            references=coded,
+            bits=binarizer.bits(sheet.columns, sheet.n_rows),
+            y=sheet.labels.codes(sheet.target),
+            labels=sheet.labels.values,
+            positive=sheet.positive,
+            z=group_codes(sheet.groups, sheet.sensitive, sheet.n_rows),
+            groups=sheet.groups.values if sheet.groups else (),
+            sensitive=sheet.sensitive.name if sheet.sensitive else None,
+            target=sheet.target.name,
+            weights=sheet.weights,
+            references=sheet.references,
             binarizer=binarizer,
         )
 
@@ -260,7 +274,7 @@ class Data:
             y=label_codes("target", y_column, coding),
             labels=known,
             positive=place,
-            z=_group_codes(groups, z_column, n_rows),
+            z=group_codes(groups, z_column, n_rows),
             groups=groups.values if groups else (),
             sensitive="z" if groups else None,
             target="y",
@@ -386,7 +400,7 @@ class Data:
             name=name or self.name,
             bits=self.binarize(table),
             y=label_codes("target", get(recipe.target.column), recipe.target),
-            z=_group_codes(recipe.sensitive, z_column, table.num_rows),
+            z=group_codes(recipe.sensitive, z_column, table.num_rows),
             weights=np.ones(table.num_rows, np.int64) if rows is None else rows,
             references=tuple(
                 (r, label_codes("reference", get(r), recipe.target)) for r in recipe.references
@@ -400,9 +414,3 @@ class Data:
         recipe = self.binarizer
         columns = {c: column(table, c, recipe.na) for c in recipe.columns}
         return recipe.bits(columns, table.num_rows)
-
-
-def _group_codes(groups: Coding | None, column: Column | None, n_rows: int) -> Codes:
-    if groups is None or column is None:
-        return np.zeros(n_rows, np.int32)
-    return label_codes("sensitive", column, groups)

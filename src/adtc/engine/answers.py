@@ -141,7 +141,7 @@ def optimize(
         record = run.record
         question = run.ask(where=where, metrics=[objective])
         if takes_fast(engine, question):
-            from adtc.engine.best import best_tree  # loads Numba
+            from adtc.engine.best import best_tree
 
             best = best_tree(
                 question, data, sign, switches=switches, monitor=monitor, record=record

@@ -69,7 +69,7 @@ class Run:
         counted = self.ask(where=where, metrics=metrics)
         if not takes_fast(self.extremes.engine, counted) or by_depth(narrowed(counted)):
             return None
-        from adtc.engine.folding import fold  # loads Numba
+        from adtc.engine.folding import fold
 
         result = self.fast(counted)
         values = fold(

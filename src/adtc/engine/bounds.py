@@ -12,20 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.engine.executors import run_jobs
-from adtc.engine.forms import SMALL, Form
-from adtc.engine.kernels import inside, paths, visiting
-from adtc.engine.kernels.channels import Prefix
+from adtc.engine.forms import Form
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
+from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
+INFINITY = 2**60
+"""The least value of a path that holds too few rows for a leaf."""
 _TWO = 2
-_SMALL_JOB = 10**6  # pairs of features that one call of a kernel may count
+_SMALL_JOB = 10**6  # pairs of features that one job may look at
 _LARGEST = 2**57  # costs below that have room for sums of four, and for more than any cost
-_INFINITY = {np.int16: 2**13, np.int32: 2**28, np.int64: 2**60}
+_MOST_MATRICES = 2**30  # bytes of pair counts that are kept to save counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +39,11 @@ class Inside:
     counts
         ``[path, group]`` rows.
     least
-        ``[form, path]``; ``infinity`` where a path holds too few rows for a leaf.
+        ``[form, path]``; `INFINITY` where a path holds too few rows for a leaf.
     """
 
     counts: Array
     least: Array
-    infinity: int
     exists: Array
 
     @property
@@ -62,13 +63,12 @@ class Outside:
 
 
 def inside_pass(
-    table: inside.Table,
-    lattice: inside.Lattice,
+    table: _core.Table,
+    lattice: _core.Lattice,
     forms: tuple[Form, ...],
     group_label: Array,
+    question: Question,
     *,
-    minsup: int,
-    majority: bool,
     switches: Switches,
     monitor: Monitor,
 ) -> tuple[Inside, Array]:
@@ -77,35 +77,26 @@ def inside_pass(
     Returns also, as ``[form, path of the last level]``, how little trees there cost at least that
     are no single leaf.
     """
-    n = table.words.shape[0]
-    sizes = path_counts(lattice, n)
-    kind = cost_type(forms, table.totals.tolist())
-    monitor.reserve(
-        "the table of subproblems",
-        sum(sizes) * (len(table.totals) * table.pairs.itemsize + len(forms) * 20 + 1),
-    )
-    counts = np.zeros((sum(sizes), len(table.totals)), table.pairs.dtype)
+    sizes = path_counts(lattice)
+    groups = len(table.totals)
+    monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2 * len(forms)))
     # A form that only counts leaves needs no search: a single leaf is the least.
     searched = [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
-    costs = path_costs(
-        tuple(forms[d] for d in searched),
-        table,
-        group_label,
-        minsup=minsup,
-        majority=majority,
-        kind=kind,
-    )
-    found = np.full((2 * len(searched), sum(sizes)), costs.infinity, kind)
-    Walker(table, lattice, costs, switches, monitor).visit(range(n), counts, found)
-    paths.ascend(lattice.levels, n, lattice, costs, counts, found)
-    exists = counts.sum(axis=1) >= minsup
-    least, splits = found[: len(searched)], found[len(searched) :, int(lattice.base[-1]) :]
+    if question.space.leaf_share:  # there a leaf may not exist, and then two may
+        searched = list(range(len(forms)))
+    costs = path_costs(tuple(forms[d] for d in searched), group_label, question)
+    found = Found.blank(lattice, groups, len(searched))
+    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), found)
+    counts, least, splits = found.counts, found.least, found.splits
+    with monitor.translated():
+        _core.ascend(lattice.levels, lattice, costs, counts, least, monitor.control)
+    exists = counts.sum(axis=1) >= question.minsup
     if len(searched) < len(forms):
-        single = np.array([form.per_leaf for form in forms], kind)[:, None]
-        least = _among(np.where(exists, single, costs.infinity), searched, least)
+        single = np.array([form.per_leaf for form in forms], np.int64)[:, None]
+        least = _among(np.where(exists, single, INFINITY), searched, least)
         # trees that are no single leaf have two leaves at least
         splits = _among(np.repeat(2 * single, sizes[-1], axis=1), searched, splits)
-    return Inside(counts, least, int(costs.infinity), exists), splits
+    return Inside(counts, least, exists), splits
 
 
 def _among(values: Array, places: list[int], known: Array) -> Array:
@@ -114,112 +105,108 @@ def _among(values: Array, places: list[int], known: Array) -> Array:
     return values
 
 
-def path_costs(
-    forms: tuple[Form, ...],
-    table: inside.Table,
-    group_label: Array,
-    *,
-    minsup: int,
-    majority: bool,
-    kind: Any,
-) -> inside.Costs:
-    """Give the forms to kernels: as numbers of a type that holds every possible cost."""
-    return inside.Costs(
-        weights=_weights(forms, table, group_label, kind),
-        constants=np.array([form.per_leaf for form in forms], kind),
+def path_costs(forms: tuple[Form, ...], group_label: Array, question: Question) -> _core.Costs:
+    """Give the forms, and which labels a leaf may carry, to kernels."""
+    labels, space = question.schema.labels, question.space
+    weights = np.array([form.weights for form in forms], np.int64)
+    weights = weights.reshape(len(forms), labels, len(group_label))
+    majority = space.labels == "majority"
+    return _core.Costs(
+        weights=weights,
+        constants=np.array([form.per_leaf for form in forms], np.int64),
         group_label=group_label,
-        infinity=kind(_INFINITY[kind]),
-        minsup=minsup,
-        majority=majority,
+        infinity=INFINITY,
+        minsup=question.minsup,
+        majority=majority and not _majority_is_cheapest(weights, group_label, question),
+        share_top=space.leaf_share.numerator,
+        share_bottom=space.leaf_share.denominator,
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Walker:
-    """Visits paths in the way that counts the fewest pairs."""
+def _majority_is_cheapest(weights: Array, group_label: Array, question: Question) -> bool:
+    """Tell whether a leaf of two labels costs least with the majority's, as errors do.
 
-    table: inside.Table
-    lattice: inside.Lattice
-    costs: inside.Costs
+    So it is if label 1 saves as much on each row of class 1 as it costs on each of class 0; where
+    both labels have as many rows, they cost the same.
+    """
+    if not len(weights) or weights.shape[1] != _TWO or question.space.leaf_share:
+        return False
+    saved = (weights[:, 0] - weights[:, 1]) * np.where(group_label == 1, 1, -1)
+    return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an inside pass fills in: see `Inside`, and what trees cost that are no single leaf."""
+
+    counts: Array
+    least: Array
+    splits: Array
+
+    @classmethod
+    def blank(cls, lattice: _core.Lattice, groups: int, forms: int) -> "Found":
+        """Make room for all paths of a lattice."""
+        sizes = path_counts(lattice)
+        return cls(
+            np.zeros((sum(sizes), groups), np.int64),
+            np.full((forms, sum(sizes)), INFINITY, np.int64),
+            np.full((forms, sizes[-1]), INFINITY, np.int64),
+        )
+
+
+@dataclass(slots=True)
+class Walker:
+    """Visits paths, some features at a time."""
+
+    table: _core.Table
+    lattice: _core.Lattice
+    costs: _core.Costs
     switches: Switches
     monitor: Monitor
-    _roots: list[Prefix] = field(default_factory=list)
+    _counted: _core.InsidePass | None = field(default=None)
 
-    def visit(self, features: range, counts: Array, least: Array) -> None:
+    def visit(self, features: range, found: Found) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
-        levels = self.lattice.levels
-        if levels == 0:
+        if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
-        counts[0] = self.table.totals
-        if self._shares_counts:
-            root = self._root(counts, least)
+        run = self._counted = self._counted or self._count(found)
+        self._phase(run, run.phases - 1, features, found)
 
-            def job(some: range) -> None:
-                self._visit(some, root, counts, least)
+    def _count(self, found: Found) -> _core.InsidePass:
+        """Count the pairs that all paths share."""
+        monitor = self.monitor
+        memory = min(monitor.memory // 4, _MOST_MATRICES)
+        spread = 3 if self.switches.inclusion else 1
+        with monitor.translated():
+            run = _core.InsidePass(
+                self.table, self.lattice, self.costs, memory, monitor.threads, spread
+            )
+        for phase in range(run.phases - 1):
+            self._phase(run, phase, range(self.lattice.features), found)
+        return run
 
-            jobs = self._parts(features, len(self.table.words) ** (levels + 1))
-        else:
+    def _phase(self, run: _core.InsidePass, phase: int, features: range, found: Found) -> None:
+        def job(some: range) -> None:
+            run.run(
+                phase, some.start, some.stop, found.counts, found.least, found.splits,
+                self.monitor.control,
+            )  # fmt: skip
 
-            def job(some: range) -> None:
-                task = some.start, self.table, self.lattice, self.costs, self.switches.pext
-                inside.walk(*task, counts, least)
+        stage = "least costs" if phase == run.phases - 1 else "pair counts"
+        run_jobs(job, self._parts(features), stage, self.monitor)
 
-            jobs = [range(f, f + 1) for f in features]
-        run_jobs(job, jobs, "least costs", self.monitor)
-
-    def _visit(
-        self, some: range, root: Prefix, counts: Array, least: Array, *, counted: bool = True
-    ) -> None:
-        visiting.visit_paths(
-            some.start, some.stop, self.table, self.lattice, self.costs, self.switches.pext, root,
-            counted, counts, least,
-        )  # fmt: skip
-
-    def _parts(self, features: range, work: int) -> list[range]:
-        """Divide features into jobs: not many of them if one feature is little ``work``."""
-        threads = self.monitor.threads
+    def _parts(self, features: range) -> list[range]:
+        """Divide features into jobs: not many of them if one feature is little work."""
+        threads, n = self.monitor.threads, self.lattice.features
+        work = n ** (self.lattice.levels + 1)
         share = len(features) // (4 * threads) if threads > 1 else len(features)
         step = max(1, min(_SMALL_JOB // max(1, work), share))
         return [range(f, min(f + step, features.stop)) for f in features[::step]]
 
-    @property
-    def _shares_counts(self) -> bool:
-        """Tell whether two labels are as good as free, with room for a matrix per feature."""
-        functionals, labels, _ = self.costs.weights.shape
-        if functionals == 0:
-            return self.switches.inclusion
-        n, word = len(self.table.words), self.costs.weights.itemsize
-        room = n**3 * (functionals + 1) * word * self.monitor.threads
-        free = labels == _TWO and (not self.costs.majority or self._majority_is_cheapest)
-        return self.switches.inclusion and free and room < self.monitor.memory // 4
 
-    @property
-    def _majority_is_cheapest(self) -> bool:
-        """Tell whether a leaf of two labels costs least with the majority's, as errors do.
-
-        So it is if label 1 saves as much on each row of class 1 as it costs on each of class 0;
-        where both labels have as many rows, they cost the same.
-        """
-        weights = self.costs.weights.astype(np.int64)
-        saved = (weights[:, 0] - weights[:, 1]) * np.where(self.costs.group_label == 1, 1, -1)
-        return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
-
-    def _root(self, counts: Array, least: Array) -> Prefix:
-        """Make the whole table a prefix, once, with the pairs among every feature's rows."""
-        if not self._roots:
-            n, levels = len(self.table.words), self.lattice.levels
-            root = visiting.open_root(self.table, self.costs, levels)
-
-            def job(some: range) -> None:
-                self._visit(some, root, counts, least, counted=False)
-
-            if len(self.costs.constants) and 0 < levels <= _TWO:
-                run_jobs(job, self._parts(range(n), n**_TWO), "pair counts", self.monitor)
-            self._roots.append(root)
-        return self._roots[0]
-
-
-def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array) -> Outside:
+def outside_pass(
+    lattice: _core.Lattice, bounds: Inside, limits: Array, monitor: Monitor
+) -> Outside:
     """Hand the budgets down from the root; ``limits`` holds one per form."""
     nodes = bounds.least.shape[1]
     budgets = np.zeros((nodes, len(limits)), np.int64)
@@ -229,31 +216,18 @@ def outside_pass(lattice: inside.Lattice, n: int, bounds: Inside, limits: Array)
     live[0] = bounds.exists[0] and all(affordable)
     found = np.zeros(lattice.levels + 1, np.int64)
     found[0] = live[0]
-    paths.afford(n, lattice, bounds.exists, bounds.least, budgets, live, found)
+    with monitor.translated():
+        _core.afford(lattice, bounds.exists, bounds.least, budgets, live, found, monitor.control)
     return Outside(budgets, live, tuple(found.tolist()))
 
 
-def cost_type(forms: Iterable[Form], totals: Sequence[int], *, short: bool = False) -> Any:
-    """Choose the type where every cost, and every number of rows, provably fits four times.
-
-    ``short`` admits 16 bits: faster, but kernels are compiled once more.
-    """
+def check_costs(forms: Iterable[Form], totals: Sequence[int]) -> None:
+    """Raise if a cost, or a number of rows, does not provably fit into a word four times."""
     # where all rows have one label, a form's costs say nothing about their number
     largest = max([sum(totals), *(form.reach(totals) for form in forms)])
-    if short and largest < 2**12:
-        return np.int16
-    if largest < SMALL:
-        return np.int32
-    if largest < _LARGEST:
-        return np.int64
-    raise TooLargeError(
-        f"costs reach {largest:.1e}, and the fast engine adds numbers up to {_LARGEST:.1e} only: "
-        f"give rows smaller weights, write the condition with rounder numbers, or use "
-        f"engine='spec'."
-    )
-
-
-def _weights(forms: tuple[Form, ...], table: inside.Table, group_label: Array, dtype: Any) -> Array:
-    labels = int(group_label.max(initial=0)) + 1 if not forms else len(forms[0].weights)
-    shape = (len(forms), labels, len(table.totals))
-    return np.array([form.weights for form in forms], dtype).reshape(shape)
+    if largest >= _LARGEST:
+        raise TooLargeError(
+            f"costs reach {largest:.1e}, and the fast engine adds numbers up to {_LARGEST:.1e} "
+            f"only: give rows smaller weights, write the condition with rounder numbers, or use "
+            f"engine='spec'."
+        )

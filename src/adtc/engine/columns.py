@@ -31,6 +31,7 @@ from adtc.algebra.formula import (
 Column = npt.NDArray[Any]  # int64, or object holding Python integers
 Truths = npt.NDArray[np.bool_]
 _FITS = 2**62
+_ROUNDED = 2.0**-50  # relative: more than a quotient of two integers is off as a float
 _RELATIONS = {
     "<=": np.less_equal,
     "<": np.less,
@@ -149,19 +150,30 @@ def least_at(value: Ratios, sign: int) -> int | None:
 
     Floats only choose the candidates; fractions decide among them.
     """
-    defined = np.flatnonzero(value.bottom != 0)
-    if not len(defined):
+    if len(value.bottom) and bool(np.all(value.bottom == value.bottom[0])):
+        at = value.top.argmin() if sign > 0 else value.top.argmax()
+        return int(at) if value.bottom[0] else None
+    rows = np.flatnonzero(value.bottom != 0)
+    if not len(rows):
         return None
-    top, bottom = value.top[defined], value.bottom[defined]
-    near = sign * top.astype(np.float64) / bottom.astype(np.float64)
+    near = floats(Ratios(sign * value.top[rows], value.bottom[rows]))
     least = near.min()
-    candidates = np.flatnonzero(near <= least + 1e-9 * max(1.0, abs(least)))
-    pairs = zip(top[candidates].tolist(), bottom[candidates].tolist(), strict=True)
-    first: dict[tuple[int, int], int] = {}  # many rows share one value
-    for at, pair in zip(candidates.tolist(), pairs, strict=True):
-        first.setdefault(pair, at)
-    best = min(first, key=lambda pair: sign * Fraction(*pair))
-    return int(defined[first[best]])
+    rows = rows[near <= least + _ROUNDED * abs(least)]
+    best = int(rows[0])
+    while len(rows):  # many rows share one value: those that are better are few, and soon none
+        best = int(rows[0])
+        one = Ratios(sign * value.top[best : best + 1], value.bottom[best : best + 1])
+        rows = rows[less(Ratios(sign * value.top[rows], value.bottom[rows]), one)]
+    return best
+
+
+def floats(value: Ratios) -> npt.NDArray[np.float64]:
+    """Return a column as floats, each off by less than 2^−50 of itself; undefined becomes 0."""
+    undefined = (value.bottom == 0).astype(bool)
+    near, bottom = value.top.astype(np.float64), value.bottom.astype(np.float64)
+    near[undefined], bottom[undefined] = 0, 1
+    near /= bottom
+    return near
 
 
 def extreme(value: Ratios, sign: int) -> Fraction | None:

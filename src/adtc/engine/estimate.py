@@ -2,7 +2,7 @@
 
 Two answers, both from the bounds passes alone. `ceiling` bounds trees and cells of every level
 from above; where that fits, nothing more is asked. Otherwise trees are drawn (see
-`kernels.drawing`): how often two of them fall into one cell says how many cells there are at
+``forecast.h``): how often two of them fall into one cell says how many cells there are at
 least. A lower bound is enough to refuse a question, and refusing one wrongly would be worse than
 refusing it late: the limit inside the run stays.
 """
@@ -11,20 +11,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from adtc.engine.bounds import Outside
+from adtc import _core
+from adtc.engine.bounds import INFINITY, Outside
 from adtc.engine.forms import Span
-from adtc.engine.kernels import ceiling as bounding
-from adtc.engine.kernels import drawing
 from adtc.engine.lattice import path_counts
 from adtc.engine.plan import Plan
-
-if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
+from adtc.engine.prepare import Prepared
 
 Array = npt.NDArray[Any]
 _SIZES = 16  # more leaves than that are not told apart
@@ -40,10 +37,10 @@ _MOST_SPLITS = 2**25
 class Ceiling:
     """Upper bounds of the levels of a circuit, root first, and what trees are drawn from."""
 
-    ground: "Ground"
+    ground: Prepared
     outside: Outside
-    ways: bounding.Ways
-    bounds: bounding.Bounds
+    ways: _core.Ways
+    bounds: _core.Bounds
     trees: tuple[float, ...]
     cells: tuple[float, ...]
 
@@ -57,24 +54,9 @@ class Ceiling:
         bits = math.frexp(self.trees[0])[1] if math.isfinite(self.trees[0]) else _WORD
         return bytes_of(self.ground.plan, bits, cells)
 
-    def numbers(self, level: int) -> Array:
-        """Return the live paths of a level by their numbers within it."""
-        first = int(self.ground.lattice.base[level])
-        size = path_counts(self.ground.lattice, len(self.ground.features.twins))[level]
-        return np.flatnonzero(self.outside.live[first : first + size])
-
-    def by_path(self, level: int) -> Array:
-        """Return the upper bound of the trees below each live path of a level."""
-        return np.asarray(self.by_size(level).sum(axis=1))
-
     def by_size(self, level: int) -> Array:
         """Return upper bounds of the trees below each live path of a level: ``[path, size]``."""
-        numbers, lattice = self.numbers(level), self.ground.lattice
-        if level < lattice.levels:
-            return np.asarray(self.bounds.trees[int(lattice.base[level]) + numbers])
-        found = np.zeros((len(numbers), bounding.CLOSED))
-        bounding.last_terms(numbers, self.ways, self.bounds, found)
-        return found
+        return _core.bounds_by_size(self.ways, self.bounds, level)
 
 
 def bytes_of(plan: Plan, bits: int, cells: Sequence[float]) -> float:
@@ -121,7 +103,7 @@ def box(plan: Plan, least: Sequence[int], limits: Sequence[int]) -> float:
 
 
 def ceiling(
-    ground: "Ground",
+    ground: Prepared,
     outside: Outside,
     *,
     fine: bool = False,
@@ -146,42 +128,56 @@ def ceiling(
     plan, lattice, n = ground.plan, ground.lattice, len(ground.features.twins)
     if sizes is None and plan.question.space.max_size is not None:
         sizes = plan.most_leaves if plan.most_leaves <= _SIZES else None
-    inside = ground.inside
-    ways = bounding.Ways(
-        lattice, ground.leaves, ground.features.multiplicity, inside.counts,
-        inside.counts.sum(axis=1, dtype=np.int64), _largest(plan, outside), outside.live,
-        inside.least, outside.budgets,
-    )  # fmt: skip
-    paths, drawn = path_counts(lattice, n), fine or drawable
-    above = sum(paths[:-1])
-    bounds = bounding.Bounds(
-        trees=np.zeros((above, 1 if sizes is None else sizes + 1)),
+    paths, drawn = path_counts(lattice), fine or drawable
+    above, columns = sum(paths[:-1]), 1 if sizes is None else sizes + 1
+    ways = _ways(ground, outside)
+    bounds = _core.Bounds(
+        trees=np.zeros((above, columns)),
         splitting=np.zeros(above),
         active=np.zeros((paths[-1], 3)),
         candidates=np.zeros((paths[-1] if drawn else 0, 3, -(-n // _WORD)), np.uint64),
         looked=np.zeros(paths[-1] if drawn else 0, bool),
-        splits=np.zeros((above if drawn else 0, 1 if sizes is None else sizes + 1, n)),
+        splits=np.zeros((above if drawn else 0, columns, n)),
         leaf=0 if sizes is None else 1,
     )
     groups, labels = len(plan.groups), plan.question.schema.labels
-    spans = bounding.Spans(
+    spans = _core.Spans(
         np.array([a.form.weights for a in plan.axes], np.int64).reshape(-1, labels, groups),
         np.array([a.form.per_leaf for a in plan.axes], np.int64),
     )
-    last = lattice.levels
-    if last and not fine:
-        bounding.count_splitting(last - 1, n, math.comb(n, last - 1), ways, bounds.splitting)
-    bounding.bound_splits(n, math.comb(n, last), ways, bounds, fine)
-    unfinished = Ceiling(ground, outside, ways, bounds, (), ())
-    found = [bounding.sum_last(unfinished.numbers(last), ways, spans, bounds)]
-    for level in range(last - 1, -1, -1):
-        numbers = unfinished.numbers(level)
-        found.append(bounding.bound_above(level, n, numbers, ways, spans, bounds))
-    trees, cells = zip(*reversed(found), strict=True)
-    root = cells[0]
-    if root > enough:
-        root = min(root, box(plan, inside.root, [int(b) for b in outside.budgets[0]]))
-    return replace(unfinished, trees=trees, cells=(root, *cells[1:]))
+    trees, cells = (found.tolist() for found in _core.bound_levels(ways, spans, bounds, fine))
+    if cells[0] > enough:
+        limits = [int(b) for b in outside.budgets[0]]
+        cells[0] = min(cells[0], box(plan, ground.inside.root, limits))
+    return Ceiling(ground, outside, ways, bounds, tuple(trees), tuple(cells))
+
+
+def _ways(ground: Prepared, outside: Outside) -> _core.Ways:
+    """Say which trees there are."""
+    leaves, inside = ground.leaves, ground.inside
+    return _core.Ways(
+        lattice=ground.lattice,
+        costs=_core.Costs(
+            leaves.cost_weights,
+            leaves.cost_constants,
+            leaves.group_label,
+            INFINITY,
+            leaves.minsup,
+            leaves.majority,
+            leaves.share_top,
+            leaves.share_bottom,
+        ),
+        key_weights=leaves.key_weights,
+        key_constant=leaves.key_constant,
+        trivial_splits=leaves.trivial_splits,
+        multiplicity=ground.features.multiplicity,
+        counts=inside.counts,
+        support=inside.counts.sum(axis=1, dtype=np.int64),
+        largest=_largest(ground.plan, outside),
+        live=outside.live,
+        least=inside.least,
+        budgets=outside.budgets,
+    )
 
 
 def _largest(plan: Plan, outside: Outside) -> Array:
@@ -296,37 +292,17 @@ def draw(
     Free draws throw few trees away, but not all trees are equally likely: the number of cells is
     bounded from below as well, that of trees is not known then. Bounds need not be fine.
     """
-    keys, owners = np.zeros(attempts, np.int64), np.zeros(attempts, np.int64)
-    trivial = np.zeros(attempts, bool)
-    numbers, weights = found.numbers(level), found.by_path(level)
-    kept, tried = 0, 0
-    if len(numbers) and math.isfinite(float(weights.sum())):
-        table = found.ground.table
-        most = found.bounds.trees.shape[1] if most_leaves is None else most_leaves
-        kept, tried = drawing.draw(
-            np.random.default_rng(seed), attempts, level, numbers, np.cumsum(weights), most,
-            len(found.ground.features.twins), table, all_rows(table), found.ways, found.bounds,
-            free, keys, owners, trivial,
-        )  # fmt: skip
-    return Sample(
-        keys[:kept],
-        owners[:kept],
-        trivial[:kept],
-        tried,
-        found.trees[level],
-        found.cells[level],
+    keys, owners, trivial, tried = _core.draw_trees(
+        found.ways,
+        found.bounds,
+        found.ground.table,
+        level,
+        attempts,
+        seed,
+        free,
+        found.bounds.trees.shape[1] if most_leaves is None else most_leaves,
     )
-
-
-def all_rows(table: Any) -> Array:
-    """Mark the bits that stand for rows."""
-    full = np.zeros(table.words.shape[1], np.uint64)
-    for p, rows in enumerate(table.rows.tolist()):
-        start = int(table.offsets[p])
-        full[start : start + rows // _WORD] = ~np.uint64(0)
-        if rows % _WORD:
-            full[start + rows // _WORD] = np.uint64((1 << rows % _WORD) - 1)
-    return full
+    return Sample(keys, owners, trivial, tried, found.trees[level], found.cells[level])
 
 
 @dataclass(frozen=True, slots=True)
@@ -353,7 +329,7 @@ class Estimate:
     memory: float | None
 
 
-def estimate(ground: "Ground", outside: Outside) -> Estimate | None:
+def estimate(ground: Prepared, outside: Outside) -> Estimate | None:
     """Estimate the tensors' sizes by drawing trees from every level.
 
     None if there are too many paths to draw from.
@@ -386,7 +362,7 @@ def _enough(top: Ceiling, level: int) -> Sample:
     return sample
 
 
-def can_draw(ground: "Ground", sizes: int | None) -> bool:
+def can_draw(ground: Prepared, sizes: int | None) -> bool:
     """Tell whether there is room to note how trees are drawn below every path."""
     above, n = int(ground.lattice.base[-1]), len(ground.features.twins)
     return above * n * ((sizes or ground.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS

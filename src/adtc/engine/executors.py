@@ -6,12 +6,10 @@ report progress, stop at a limit or cancel.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from adtc import _core
 from adtc.engine.monitor import Monitor
 
-native: Any = _core
 J = TypeVar("J")
 T = TypeVar("T")
 
@@ -21,11 +19,8 @@ def run_jobs(work: Callable[[J], T], jobs: Sequence[J], stage: str, monitor: Mon
 
     def guarded(job: J) -> T:
         monitor.check()
-        try:
+        with monitor.translated():
             return work(job)
-        except (native.Cancelled, native.OutOfTime):
-            monitor.check()  # says so in our words
-            raise
 
     if monitor.threads <= 1 or len(jobs) <= 1:
         results = []

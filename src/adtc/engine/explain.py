@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 # Measured on the bundled tables, on one thread; see `Explanation.seconds`.
 SECONDS_PER_SUBPROBLEM = {"fast": 8e-6, "spec": 5e-5}
-SECONDS_TO_START = {"fast": 0.5, "spec": 0.0}  # loading compiled kernels, preparing the table
+SECONDS_TO_START = {"fast": 0.01, "spec": 0.0}  # preparing the table
 SECONDS_PER_PAIR = 4e-8
 SECONDS_FOR_BOUNDS = 10.0  # beyond that nothing is run, not even to foresee cells
 _CLOSED = 2  # levels above the leaves that the fast engine takes in one step
@@ -265,15 +265,16 @@ def explain(
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
     """Run the bounds passes and draw trees, to estimate how large the tensors will be."""
-    from adtc.engine import circuit, refusal
+    from adtc.engine import refusal
     from adtc.engine.estimate import ceiling, estimate
+    from adtc.engine.prepare import prepare
 
     try:
-        ground = circuit.prepare(plan, data, Switches(), monitor)
+        ground = prepare(plan, data, Switches(), monitor)
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
     limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    outside = outside_pass(ground.lattice, len(ground.features.twins), ground.inside, limits)
+    outside = outside_pass(ground.lattice, ground.inside, limits, monitor)
     explanation = replace(explanation, live=outside.live_paths)
     try:
         refusal.refuse_if_too_large(ground, outside, monitor)

@@ -20,7 +20,7 @@ from adtc.engine.running import Engine, takes_fast
 from adtc.engine.switches import Switches
 
 if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
+    from adtc.engine.prepare import Prepared
 
 
 @dataclass(slots=True)
@@ -38,7 +38,7 @@ class Extremes:
     switches: Switches
     monitor: Monitor | None
     record: RunRecord
-    ground: "Ground | None" = None
+    ground: "Prepared | None" = None
     _found: dict[str, Fraction | None] = field(default_factory=dict)
 
     def __call__(self, question: Question, sign: int) -> Fraction | None:
@@ -61,13 +61,14 @@ class Extremes:
         return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 
     def _fast(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
-        from adtc.engine import circuit, search  # load Numba
+        from adtc.engine import search
         from adtc.engine.best import best_tree
+        from adtc.engine.prepare import prepare
 
         monitor = self.monitor or Monitor()
         if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
             plan, scale, constant = planned
-            self.ground = circuit.prepare(plan, self.data, self.switches, monitor)
+            self.ground = prepare(plan, self.data, self.switches, monitor)
             return sign * (scale * self.ground.inside.root[0] + constant)
         best = best_tree(
             question, self.data, sign, switches=self.switches, monitor=monitor, record=self.record

@@ -18,15 +18,15 @@ from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
 from adtc.engine.columns import Column, evaluate, least_at, satisfied
-from adtc.engine.kernels.cells import Cells
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
+from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
+from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
-from adtc.engine.walk import Walk
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
 native: Any = _core
@@ -87,12 +87,12 @@ class Result:
         """Return a tree of a cell, always the same."""
         key = int(self.keys[at])
         if self.depths is None:
-            return Walk(self.circuit).unrank(key, 0)
+            return Ranks(self.circuit).unrank(key, 0)
         # the circuit also has the shallower trees of the cell: draw until one is deep enough
         wanted = int(self.depths[at])
-        walk, source = Walk(self.layers[wanted]), np.random.default_rng(0)
-        count = walk.count(key)
-        while depth(tree := walk.unrank(key, uniform_below(source, count))) != wanted:
+        ranks, source = Ranks(self.layers[wanted]), np.random.default_rng(0)
+        count = ranks.count(key)
+        while depth(tree := ranks.unrank(key, uniform_below(source, count))) != wanted:
             pass
         return tree
 
@@ -115,7 +115,7 @@ def run(
     *,
     switches: Switches = Switches(),  # noqa: B008  # frozen
     monitor: Monitor | None = None,
-    known: circuits.Ground | None = None,
+    known: Prepared | None = None,
 ) -> Result:
     """Count the good trees by the question's axes; see `circuit.prepare` for ``known``."""
     assert question.semiring is COUNT
@@ -123,9 +123,9 @@ def run(
     if by_depth(question):
         return _depth_by_depth(question, data, switches, monitor)
     plan = make_plan(question, push=switches.push)
-    ground = circuits.prepare(plan, data, switches, monitor, known=known)
+    ground = prepare(plan, data, switches, monitor, known=known)
     limits = [budget.limit for budget in ground.plan.budgets]
-    return good_cells(circuits.grow(ground, limits, switches, monitor))
+    return good_cells(circuits.grow(ground, limits, monitor))
 
 
 def optimum(
@@ -148,14 +148,14 @@ def optimum(
     plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
     if not any(budget.source == "objective" for budget in plan.budgets):
         return run(question, data, switches=switches, monitor=monitor)
-    ground = circuits.prepare(plan, data, switches, monitor)
+    ground = prepare(plan, data, switches, monitor)
     budgets, roots = ground.plan.budgets, ground.inside.root
     highest = next(b.limit for b in budgets if b.source == "objective")
     least, step = _lower_bound(budgets, roots), 0
     while True:
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
-        result = good_cells(circuits.grow(ground, limits, switches, monitor))
+        result = good_cells(circuits.grow(ground, limits, monitor))
         if len(result.keys) or limit == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)
@@ -187,9 +187,9 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     def circuit(pushed: Formula, depth: int) -> circuits.Circuit:
         if (pushed, depth) not in made:
             plan = make_plan(question, push=switches.push, pushed=pushed)
-            ground = circuits.prepare(plan, data, switches, monitor, depth=depth)
+            ground = prepare(plan, data, switches, monitor, depth=depth)
             limits = [budget.limit for budget in ground.plan.budgets]
-            made[pushed, depth] = circuits.grow(ground, limits, switches, monitor)
+            made[pushed, depth] = circuits.grow(ground, limits, monitor)
         return made[pushed, depth]
 
     found: list[Result] = []
@@ -213,7 +213,7 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     )
 
 
-def _less(keys: npt.NDArray[np.int64], values: Limbs, other: Cells) -> Limbs:
+def _less(keys: npt.NDArray[np.int64], values: Limbs, other: circuits.Cells) -> Limbs:
     """Subtract the numbers of the cells that another tensor also has."""
     place = np.argsort(keys)
     found = place[np.searchsorted(keys, other.keys, sorter=place)]

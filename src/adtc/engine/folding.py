@@ -14,8 +14,8 @@ from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine.circuit import Circuit
 from adtc.engine.monitor import Monitor
-from adtc.engine.places import Map, Place
 from adtc.engine.query import RowSets
+from adtc.engine.ranks import Branch, Cursor, Ranks
 
 V = TypeVar("V")
 LeafValue = Callable[[int, LeafRows], V]
@@ -86,8 +86,8 @@ class _Fold(Generic[V]):
         monitor: Monitor,
     ) -> None:
         self.semiring, self.leaf, self.monitor = semiring, leaf, monitor
-        self.map = Map(circuit, monitor.memory)
-        self.root = self.map.root()
+        self.ranks = Ranks(circuit, most_bytes=monitor.memory)
+        self.root = self.ranks.cursor()
         self.rows = RowSets.of(data)
         self.twins = circuit.ground.features.twins
         self.trivial_splits = circuit.ground.leaves.trivial_splits
@@ -98,15 +98,15 @@ class _Fold(Generic[V]):
             else data.feature_rows(twin.feature)
             for twin in firsts
         ]
-        self._samples: dict[Place, tuple[int, int]] = {self.root: (self.rows.all, 0)}
-        self._children: dict[tuple[Place, int, int], Place] = {}
-        self._cells: dict[tuple[Place, int], _Cell[V]] = {}
+        self._samples: dict[Cursor, tuple[int, int]] = {self.root: (self.rows.all, 0)}
+        self._children: dict[tuple[Cursor, int, int], Cursor] = {}
+        self._cells: dict[tuple[Cursor, int], _Cell[V]] = {}
 
     def sum_of(self, key: int) -> V:
         """Sum over the trees of a cell of the root."""
         return next(iter(self._cell(self.root, key).whole), self.semiring.zero)
 
-    def _cell(self, place: Place, key: int, trees: int | None = None) -> _Cell[V]:
+    def _cell(self, place: Cursor, key: int, trees: int | None = None) -> _Cell[V]:
         """Find the values of a cell; it helps to know how many trees it has."""
         found = self._cells.get((place, key))
         if found is None:
@@ -119,7 +119,7 @@ class _Fold(Generic[V]):
                 self._look_around()
         return found
 
-    def _leaves(self, place: Place, key: int) -> dict[int, V]:
+    def _leaves(self, place: Cursor, key: int) -> dict[int, V]:
         labels = place.labels(key)
         if not labels:
             return {}
@@ -127,17 +127,17 @@ class _Fold(Generic[V]):
         rows = LeafRows(self.rows.counts(S), depth)
         return {label: self.leaf(label, rows) for label in labels}
 
-    def _splits(self, place: Place, key: int) -> Iterable[V]:
+    def _splits(self, place: Cursor, key: int) -> Iterable[V]:
         """Yield values that add up to that of all trees of a cell but single leaves."""
-        choices, lists = place.choices(key), place.lists
-        for choice in range(len(choices.at)):
-            at, one, zero = choices.parts(choice)
-            cell1, cell0 = (
-                self._cell(self._child(place, at, side), int(lists.keys[cell]), lists.value(cell))
-                for side, cell in enumerate((one, zero))
-            )
+        for branch in place.splits(key):
+            cell1, cell0 = self._sides(place, branch)
             for value1, value0 in self._pairs(cell1, cell0):
-                yield from self._nodes(lists.features[at], value1, value0)
+                yield from self._nodes(branch.feature, value1, value0)
+
+    def _sides(self, place: Cursor, branch: Branch) -> tuple[_Cell[V], _Cell[V]]:
+        f, key1, count1, key0, count0 = branch
+        one, zero = self._child(place, f, 0), self._child(place, f, 1)
+        return self._cell(one, key1, count1), self._cell(zero, key0, count0)
 
     def _pairs(self, cell1: _Cell[V], cell0: _Cell[V]) -> Iterable[tuple[V, V]]:
         """Part the pairs of two cells' trees into products, without trivial ones if need be."""
@@ -166,20 +166,19 @@ class _Fold(Generic[V]):
             total = [self.semiring.add(total[0], value) if total else value]
         return total
 
-    def _child(self, place: Place, at: int, side: int) -> Place:
-        """Return the place of a child, always the same, and note its rows."""
-        found = self._children.get((place, at, side))
+    def _child(self, place: Cursor, f: int, side: int) -> Cursor:
+        """Return the place of a child and note its rows."""
+        found = self._children.get((place, f, side))
         if found is None:
             self.monitor.check()
-            found = place.child(at, side)
-            self._children[place, at, side] = found
+            found = place.child(f, side)
+            self._children[place, f, side] = found
             if found not in self._samples:
                 S, depth = self._samples[place]
-                ones = self.ones[place.lists.features[at]]
-                self._samples[found] = S & (~ones if side else ones), depth + 1
+                self._samples[found] = S & (~self.ones[f] if side else self.ones[f]), depth + 1
         return found
 
     def _look_around(self) -> None:
         samples = len(self._samples) * (self.rows.all.bit_length() // 8)
-        held = (len(self._cells) + len(self._children)) * _ENTRY + samples + self.map.held
+        held = (len(self._cells) + len(self._children)) * _ENTRY + samples + self.ranks.bytes
         self.monitor.reserve("the values of all cells", held)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
-from adtc.engine.kernels import bits, inside
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
@@ -106,12 +106,9 @@ def _words(data: Data) -> int:
 
 
 def bit_planes(
-    features: Features, data: Data, groups: npt.NDArray[np.int64], n: int, *, kind: Any = np.int64
-) -> inside.Table:
-    """Lay out the rows by group and binary digit of their weight, and count all pairs once.
-
-    ``kind`` is the type of these counts, which must hold the weight of all rows.
-    """
+    features: Features, data: Data, groups: npt.NDArray[np.int64], n: int
+) -> _core.Table:
+    """Lay out the rows by group and binary digit of their weight."""
     width = max(1, int(data.weights.max()).bit_length())
     digits = [data.weights >> b & 1 == 1 for b in range(width)]
     planes = [
@@ -121,26 +118,18 @@ def bit_planes(
     ]
     planes = [plane for plane in planes if len(plane[2])]
     packed = [pack(features.columns.take(rows, axis=1)) for _, _, rows in planes]
-    words = np.ascontiguousarray(np.concatenate(packed, axis=1))
-    offsets = np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64)
     totals = [sum(len(rows) << b for h, b, rows in planes if h == g) for g in range(n)]
-    count = len(features.columns)
-    pairs = np.zeros((n, count, count), kind)
-    plane_group = np.array([g for g, _, _ in planes], np.int64)
-    plane_shift = np.array([b for _, b, _ in planes], np.int64)
-    bits.count_pairs(words, count, offsets, plane_group, plane_shift, pairs)
-    return inside.Table(
-        words=words,
-        offsets=offsets,
+    return _core.Table(
+        words=np.ascontiguousarray(np.concatenate(packed, axis=1)),
+        offsets=np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64),
         rows=np.array([len(rows) for _, _, rows in planes], np.int64),
-        plane_group=plane_group,
-        plane_shift=plane_shift,
-        pairs=pairs,
-        totals=np.array(totals, kind),
+        plane_group=np.array([g for g, _, _ in planes], np.int64),
+        plane_shift=np.array([b for _, b, _ in planes], np.int64),
+        totals=np.array(totals, np.int64),
     )
 
 
-def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
+def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
     """Lay out the numbers of all paths down to two levels above the leaves."""
     levels = min(max(0, max_depth - 2), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
@@ -149,10 +138,11 @@ def numbered_paths(n: int, max_depth: int) -> inside.Lattice:
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
-    return inside.Lattice(
+    return _core.Lattice(
         # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
         binomial=_binomials(n + 2, levels + 3),
         base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
+        features=n,
         levels=levels,
         rest=min(2, max_depth - levels),
     )
@@ -175,40 +165,22 @@ def _binomials(rows: int, columns: int) -> npt.NDArray[np.int64]:
     return np.ascontiguousarray(np.array(triangle, np.int64).T)
 
 
-def path_number(lattice: inside.Lattice, path: Path) -> int:
+def path_number(lattice: _core.Lattice, path: Path) -> int:
     """Compute the number of a path, given as ascending literals."""
     rank = sum(int(lattice.binomial[f, i + 1]) for i, (f, _) in enumerate(path))
     signs = sum(negative << i for i, (_, negative) in enumerate(path))
     return int(lattice.base[len(path)]) + (rank << len(path)) + signs
 
 
-def pairs_below(table: inside.Table, path: Path) -> npt.NDArray[np.int64]:
+def pairs_below(table: _core.Table, path: Path) -> npt.NDArray[np.int64]:
     """Count the rows of a path by group for all pairs of features: symmetric [group, i, j]."""
-    mask = np.full(table.words.shape[1], 2**64 - 1, np.uint64)
-    for f, negative in path:
-        mask &= ~table.words[f] if negative else table.words[f]
-    pairs = np.zeros_like(table.pairs)
-    bits.count_pairs(
-        table.words & mask,
-        len(table.words),
-        table.offsets,
-        table.plane_group,
-        table.plane_shift,
-        pairs,
-    )
-    return symmetric(pairs).astype(np.int64)
+    features = np.array([f for f, _ in path], np.int64)
+    return _core.pair_counts(table, features, np.array([sign for _, sign in path], bool))
 
 
-def symmetric(pairs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Mirror the upper triangle of pair counts."""
-    upper = np.triu(pairs)
-    both: npt.NDArray[Any] = upper + np.triu(upper, 1).transpose(0, 2, 1)
-    return both
-
-
-def path_counts(lattice: Any, n: int) -> list[int]:
+def path_counts(lattice: _core.Lattice) -> list[int]:
     """Return how many numbered paths each level has."""
-    return [math.comb(n, k) << k for k in range(lattice.levels + 1)]
+    return [math.comb(lattice.features, k) << k for k in range(lattice.levels + 1)]
 
 
 def group_of_rows(data: Data, groups: tuple[tuple[Any, ...], ...]) -> npt.NDArray[np.int64]:

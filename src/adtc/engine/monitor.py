@@ -1,15 +1,14 @@
-"""One small object through which progress, cancelling and limits pass, between jobs of a run."""
+"""One small object through which progress, cancelling and limits reach a run, and its kernels."""
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from adtc import _core
 from adtc.errors import CancelledError, TooLargeError
 
-native: Any = _core
 Progress = Callable[[str, int, int], None]
 
 
@@ -27,8 +26,6 @@ class Monitor:
         Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
         How many threads may work at once.
-    control
-        What kernels look at between pieces of their work.
     """
 
     progress: Progress | None = None
@@ -36,25 +33,40 @@ class Monitor:
     memory_limit: int | None = None
     threads: int = 1
     started: float = field(default_factory=time.monotonic, repr=False)
-    control: Any = field(init=False, repr=False, compare=False, default_factory=native.Control)
+    control: _core.Control = field(default_factory=_core.Control, repr=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None:
-            self.control.set_time_limit(max(0.0, self.time_limit))
+            left = self.started + self.time_limit - time.monotonic()
+            self.control.set_time_limit(max(0.0, left))
 
     def cancel(self) -> None:
-        """Ask the run to stop; safe from another thread."""
+        """Ask the run to stop at once; safe from another thread."""
         self.control.cancel()
 
     def check(self) -> None:
         """Raise if the run was cancelled or is out of time."""
-        if self.control.cancelled:
-            raise CancelledError("the run was cancelled; nothing was written.")
-        if self.time_limit is not None and time.monotonic() - self.started > self.time_limit:
+        with self.translated():
+            self.control.check()
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Turn what stops a kernel into the errors that users see."""
+        try:
+            yield
+        except _core.Cancelled:
+            raise CancelledError("the run was cancelled; nothing was written.") from None
+        except _core.OutOfTime:
             raise TooLargeError(
                 f"the run did not finish within the time limit of {self.time_limit:g} s: raise "
                 f"the limit, or ask for less with a constraint, a larger minsup or less depth."
-            )
+            ) from None
+        except _core.OutOfMemory:
+            raise TooLargeError(
+                f"the tensors do not fit into the {self.memory / 1e9:.2g} GB of memory that the "
+                f"run may use: add a constraint that can be pushed down (such as acc >= 0.8), ask "
+                f"for fewer metrics at once, or choose a larger minsup or less depth."
+            ) from None
 
     def report(self, stage: str, done: int, total: int) -> None:
         """Tell how far a stage is."""

@@ -12,9 +12,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from adtc import _core
 from adtc.engine.bounds import inside_pass
 from adtc.engine.forms import SMALL
-from adtc.engine.kernels import inside as kernels
 from adtc.engine.lattice import numbered_paths
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget, Form, Plan
@@ -27,7 +27,7 @@ _SHALLOW = 3  # depth of the trees on which multipliers are sought
 
 
 def with_multipliers(
-    plan: Plan, table: kernels.Table, group_label: Any, switches: Switches, monitor: Monitor
+    plan: Plan, table: _core.Table, group_label: Any, switches: Switches, monitor: Monitor
 ) -> Plan:
     """Add the combinations of the plan's first budget with each other one that prune most."""
     first, others = _partners(plan)
@@ -44,8 +44,7 @@ def with_multipliers(
         numbered_paths(len(table.words), depth),
         tuple(budget.form for _, budget in flat),
         group_label,
-        minsup=plan.question.minsup,
-        majority=plan.question.space.labels == "majority",
+        plan.question,
         switches=switches,
         monitor=monitor,
     )

@@ -355,10 +355,11 @@ def _largest_key(axes: list[Axis]) -> int:
 
 
 def _merge_groups(keys: list[RowGroup], forms: list[Form], question: Question) -> list[list[int]]:
-    """Put row groups together that no form tells apart (nor the majority vote)."""
+    """Put row groups together that no form tells apart (nor the labels that a leaf may carry)."""
+    by_votes = question.space.labels == "majority" or question.space.leaf_share
     classes: dict[tuple[object, ...], list[int]] = {}
     for g, key in enumerate(keys):
         seen = tuple(tuple(row[g] for row in form.weights) for form in forms)
-        label = key.y if question.space.labels == "majority" else None
+        label = key.y if by_votes else None
         classes.setdefault((seen, label), []).append(g)
     return list(classes.values())

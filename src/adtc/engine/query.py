@@ -66,6 +66,9 @@ class Space:
         frequent one among its rows, on ties the first.
     trivial_splits
         False leaves out trees with a split whose two children are leaves of equal label.
+    min_leaf_share
+        Smallest share of a leaf's rows that must have its label; where no label reaches it, there
+        is no such leaf. 0 admits every label.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Space:
     max_size: int | None = None
     labels: Literal["any", "majority"] = "any"
     trivial_splits: bool = True
+    min_leaf_share: float | Fraction | str = 0
 
     def __post_init__(self) -> None:
         _whole("max_depth", self.max_depth, least=0)
@@ -87,12 +91,21 @@ class Space:
             _whole("max_size", self.max_size, least=1)
         if self.labels not in ("any", "majority"):
             raise QueryError(f"labels is {self.labels!r}, expected 'any' or 'majority'.")
-        self._share()
+        self.min_support_share  # noqa: B018  # raises
+        self.leaf_share  # noqa: B018
+
+    @property
+    def min_support_share(self) -> Fraction:
+        """Return the smallest share of all rows that a leaf may hold."""
+        return (
+            Fraction()
+            if self.relminsup is None
+            else _share("relminsup", self.relminsup, "the rows")
+        )
 
     def min_support(self, total: int) -> int:
         """Return the smallest number of rows a leaf may hold among ``total``."""
-        share = self._share()
-        least = max(self.minsup, math.ceil(share * total))
+        least = max(self.minsup, math.ceil(self.min_support_share * total))
         if least > total:
             raise QueryError(
                 f"minsup is {least}, but the table has only {total} rows, so not even a single "
@@ -100,19 +113,21 @@ class Space:
             )
         return least
 
-    def _share(self) -> Fraction | int:
-        """Read relminsup as it was written: 0.15 is 15/100."""
-        if self.relminsup is None:
-            return 0
-        try:
-            share = Fraction(str(self.relminsup))
-        except ValueError:
-            share = Fraction(-1)
-        if not 0 <= share <= 1:
-            raise QueryError(
-                f"relminsup is {self.relminsup}, expected a share of the rows between 0 and 1."
-            )
-        return share
+    @property
+    def leaf_share(self) -> Fraction:
+        """Return the smallest share of a leaf's rows that must have its label."""
+        return _share("min_leaf_share", self.min_leaf_share, "a leaf's rows")
+
+
+def _share(name: str, given: object, whole: str) -> Fraction:
+    """Read a share as it was written: 0.15 is 15/100."""
+    try:
+        share = Fraction(str(given))
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if not 0 <= share <= 1:
+        raise QueryError(f"{name} is {given}, expected a share of {whole} between 0 and 1.")
+    return share
 
 
 def _whole(name: str, value: object, *, least: int) -> None:
@@ -200,9 +215,15 @@ class Question:
 
     def labels(self, leaf: LeafRows) -> Iterable[int]:
         """Return the labels that a leaf may carry."""
-        if self.space.labels == "any":
-            return range(self.schema.labels)
-        return (leaf.majority(self.schema.labels),)
+        labels: Iterable[int] = range(self.schema.labels)
+        if self.space.labels == "majority":
+            labels = (leaf.majority(self.schema.labels),)
+        share = self.space.leaf_share
+        return (
+            [label for label in labels if leaf.votes(label) >= share * leaf.support]
+            if share
+            else labels
+        )
 
     def environment(self, index: Sequence[float]) -> dict[str, int]:
         """Name the entries of an index, for evaluating terms and formulas on it."""
@@ -359,8 +380,6 @@ def _aggregate(
             sum((c * m.leaf(label, leaf) for m, c in parts), Fraction()) for parts in objectives
         )
         values: Any = tuple(int(s) if s.denominator == 1 else s for s in sums)
-        if semiring.compiled:  # the fast engine, too, gives its functions an array
-            values = np.array([float(s) for s in values])
         return embed(label, values)
 
     return value

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,11 +28,10 @@ from adtc.engine.estimate import (
 )
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import without_depth
-from adtc.engine.plan import terms_of
+from adtc.engine.plan import Plan, terms_of
+from adtc.engine.prepare import Prepared, leaves_of
+from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
-
-if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
 
 _PILOT, _MOST = 100, 256_000  # attempts
 _TREES_PER_ATTEMPT = 50_000  # drawing a tree takes as long as counting so many
@@ -43,7 +41,7 @@ _SIZES = 16
 _SHARES = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40)  # per cent of the rows
 
 
-def refuse_if_too_large(ground: "Ground", outside: Outside, monitor: Monitor) -> None:
+def refuse_if_too_large(ground: Prepared, outside: Outside, monitor: Monitor) -> None:
     """Raise `TooLargeError` if the tensors will surely need more memory than the run may use."""
     if not outside.live[0] or monitor.memory > _bytes_of_boxes(ground, outside):
         return
@@ -55,7 +53,7 @@ def refuse_if_too_large(ground: "Ground", outside: Outside, monitor: Monitor) ->
         raise TooLargeError(_sentence(top, sample, monitor.memory))
 
 
-def _bytes_of_boxes(ground: "Ground", outside: Outside) -> float:
+def _bytes_of_boxes(ground: Prepared, outside: Outside) -> float:
     """Bound the memory at no cost: every cell there could be on every live path."""
     values = math.prod(axis.radix for axis in ground.plan.axes)
     cells = [float(paths * values) for paths in outside.live_paths]
@@ -76,7 +74,7 @@ def too_many(top: Ceiling, sample: Sample, memory: int) -> bool:
     return sample.at_least > fit and sample.cells > _CLEARLY * fit
 
 
-def sample_root(ground: "Ground", outside: Outside, top: Ceiling, memory: int) -> Sample | None:
+def sample_root(ground: Prepared, outside: Outside, top: Ceiling, memory: int) -> Sample | None:
     """Draw trees from the root until it is clear whether their cells fit.
 
     Trees of few leaves are enough if there are very many of them, and easier to draw. None if
@@ -160,13 +158,17 @@ def _fitting_support(top: Ceiling, memory: int) -> int | None:
             continue
         fewer = replace(
             ground,
-            leaves=ground.leaves._replace(minsup=minsup),
+            leaves=leaves_of(_with_support(ground.plan, minsup), Switches()),
             inside=replace(ground.inside, exists=support >= minsup),
         )
         live = top.outside.live & (support >= minsup)
         if ceiling(fewer, replace(top.outside, live=live)).memory <= memory:
             return share
     return None
+
+
+def _with_support(plan: Plan, minsup: int) -> Plan:
+    return replace(plan, question=replace(plan.question, minsup=minsup))
 
 
 def _fitting_metrics(

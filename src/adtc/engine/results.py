@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from html import escape
 from typing import Any
 
 from adtc.algebra import trees
@@ -43,6 +44,10 @@ class Existence:
     def __bool__(self) -> bool:
         return self.tree is not None
 
+    def _repr_html_(self) -> str:
+        found = "such a tree exists" if self else "no such tree exists"
+        return _html(f"{found} ({self.record.status})", self.tree, self.record)
+
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
@@ -54,6 +59,12 @@ class Optimum:
     proved: bool
     record: RunRecord
 
+    def _repr_html_(self) -> str:
+        proof = f"{self.record.status}, {'proved' if self.proved else 'not proved'}"
+        best = [f"{name} = {_number(value)}" for name, value in self.metrics.items()]
+        head = ", ".join(best) if best else "no tree satisfies the constraint"
+        return _html(f"{head} ({proof})", self.tree, self.record)
+
 
 class ModelTensor(dict[tuple[Any, ...], Any]):
     """The model behaviour tensor: an ordinary dictionary that also carries its run record.
@@ -64,7 +75,7 @@ class ModelTensor(dict[tuple[Any, ...], Any]):
     >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
     >>> tensor = adtc.model_tensor(data, adtc.Space(max_depth=0), ["error"])
     >>> tensor, tensor.status, tensor.record.num_cells
-    ({(2,): 1, (1,): 1}, 'exact', 2)
+    ({(1,): 1, (2,): 1}, 'exact', 2)
     """
 
     record: RunRecord
@@ -73,3 +84,21 @@ class ModelTensor(dict[tuple[Any, ...], Any]):
     def status(self) -> Status:
         """Say whether the numbers are exact, bounded or estimated."""
         return self.record.status
+
+
+def _html(head: str, tree: trees.Tree | None, record: RunRecord) -> str:
+    """Write an answer for notebooks, from its record; features have their numbers there."""
+    rules = [] if tree is None else trees.rules(tree, None, record.data["labels"])
+    items = "".join(f"<li><code>{escape(rule)}</code></li>" for rule in rules)
+    where = record.question.get("where")
+    about = f"{record.data['name']}, {record.data['rows']:,} rows" + (f"; {where}" if where else "")
+    names = "<p><small>With names: <code>adtc.TreeModel(answer.tree, data)</code></small></p>"
+    return f"<p><strong>{escape(head)}</strong><br><small>{escape(about)}</small></p>" + (
+        f"<ul>{items}</ul>{names}" if items else ""
+    )
+
+
+def _number(value: Fraction | int | None) -> str:
+    if value is None:
+        return "undefined"
+    return str(value) if value.denominator == 1 else f"{float(value):.4f} ({value})"

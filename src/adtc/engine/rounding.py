@@ -3,7 +3,7 @@
 Say a good tree has f ≤ L, and g has the coefficients of s·f, rounded. On every tree g exceeds s·f
 by at most the rounding of each row and leaf, so a good tree has g ≤ s·L + all that could be rounded
 up. This bound is a little looser and never wrong; the final filter takes all atoms again. Costs
-of 32 instead of 64 bits make the passes faster, and their kernels need not be compiled twice.
+of 16 or 32 instead of 64 bits make the passes faster.
 """
 
 import math

@@ -12,8 +12,8 @@ from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
 if TYPE_CHECKING:
-    from adtc.engine.circuit import Ground
     from adtc.engine.fast import Result
+    from adtc.engine.prepare import Prepared
 
 Engine = Literal["auto", "spec", "fast"]
 
@@ -49,13 +49,13 @@ def run_fast(
     record: RunRecord,
     *,
     sign: int = 0,
-    known: "Ground | None" = None,
+    known: "Prepared | None" = None,
 ) -> "Result":
     """Count the good trees, or with a ``sign`` only those near the best.
 
     ``known`` is the ground of an earlier question about the same data and space, if there was one.
     """
-    from adtc.engine import fast  # Numba is loaded with the first question, not before
+    from adtc.engine import fast
 
     question = narrowed(question)
     if sign:

@@ -1,31 +1,33 @@
-"""Sums over all trees in a semiring of floats that brings its own compiled functions.
+"""Sums over all trees in a semiring of floats that brings its own C functions.
 
-There are no axes and no constraint here: one value per path, in about the time of an inside pass.
+There are no axes and no constraint here: one value per path, in one walk over paths. Under a
+constraint `folding` calls the same functions over the circuit of the good trees.
 """
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from adtc import _core
+from adtc.algebra.c_functions import LEAF, address_of
 from adtc.algebra.formula import Truth
 from adtc.algebra.metrics import Vocabulary
 from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
+from adtc.engine.bounds import Found, Walker, path_costs
 from adtc.engine.executors import run_jobs
-from adtc.engine.forms import SMALL
-from adtc.engine.kernels import scalar
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Question, linear_parts, row_groups
 from adtc.engine.switches import Switches
 
 
 def summable(question: Question, semiring: Semiring[Any]) -> bool:
-    """Tell whether this can answer: compiled functions, and every tree of the space is good."""
+    """Tell whether this can answer: C functions, and every tree of the space is good."""
     plain = question.constraint == Truth(True) and question.space.max_size is None
-    return semiring.compiled and plain
+    return semiring.compiled is not None and plain
 
 
 def sum_over_trees(
@@ -38,57 +40,76 @@ def sum_over_trees(
     monitor: Monitor,
 ) -> float:
     """Compute the sum over all trees of the product over their leaves."""
-    semiring = question.semiring
-    assert semiring.embed is not None  # a compiled semiring has one
+    semiring: Semiring[float] = question.semiring
+    given = semiring.compiled
+    assert given is not None
     data = data.merged() if switches.merge_rows else data
     groups, member = row_groups(data)
     features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
-    kind = np.int32 if data.total < SMALL else np.int64
-    table = lattices.bit_planes(features, data, member, len(groups), kind=kind)
-    n, depth = len(features.twins), question.space.max_depth
-    lattice = lattices.numbered_paths(n, depth)
+    table = lattices.bit_planes(features, data, member, len(groups))
+    lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
+    costs = path_costs((), np.array([group.y for group in groups], np.int64), question)
+    leaves = _core.LeafMetrics(
+        *_metrics(question, groups, texts, define), costs, question.space.trivial_splits
+    )
+    # without metrics, the aggregation is the constant one
+    constant = LEAF(lambda label, values, n: semiring.one)
+    leaf = given.leaf if texts else address_of("leaf", constant)
+    assert leaf is not None  # it is no Python function
+    functions = _core.SemiringFunctions(given.add, given.mul, leaf)
+    sizes = lattices.path_counts(lattice)
+    monitor.reserve("the table of subproblems", sum(sizes) * (8 * (1 + len(groups)) + 2))
+    rows = Found.blank(lattice, len(groups), 0)
+    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), rows)
+    counts = rows.counts
+    wanted = _leading(lattice, counts.sum(axis=1) >= question.minsup)
+    sums, found = np.zeros(sum(sizes)), np.zeros(sum(sizes), bool)
+
+    def job(some: range) -> None:
+        _core.sum_last(
+            some.start, some.stop, table, lattice, functions, leaves, features.multiplicity, wanted,
+            sums, found, monitor.control,
+        )  # fmt: skip
+
+    n = lattice.features if lattice.levels else 1
+    step = max(1, n // (4 * monitor.threads)) if monitor.threads > 1 else n
+    jobs = [range(first, min(n, first + step)) for first in range(0, n, step)]
+    run_jobs(job, jobs, "sums over trees", monitor)
+    with monitor.translated():
+        total = _core.sum_above(
+            lattice, functions, leaves, features.multiplicity, counts, sums, found, monitor.control
+        )
+    return float(semiring.zero) if total is None else total
+
+
+def _metrics(
+    question: Question, groups: Sequence[Any], texts: Sequence[str], define: Definitions | None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Return what a row adds to each metric, ``[metric, label, group]``, and what a leaf adds."""
     vocabulary = Vocabulary(question.schema, define or {})
-    metrics = [linear_parts(text, vocabulary) for text in texts]
-    functionals = [
-        [(float(c), part.functional) for part, c in parts if part.functional is not None]
+    labels = range(question.schema.labels)
+    metrics = [
+        [
+            (float(c), part.functional)
+            for part, c in linear_parts(text, vocabulary)
+            if part.functional is not None
+        ]
+        for text in texts
+    ]
+    weights = [
+        [
+            [sum(c * f.weight(label, group) for c, f in parts) for group in groups]
+            for label in labels
+        ]
         for parts in metrics
     ]
-    labels = question.schema.labels
-    leaf = scalar.Leaf(
-        weights=np.array(
-            [
-                [
-                    [sum(c * f.weight(label, group) for c, f in parts) for group in groups]
-                    for label in range(labels)
-                ]
-                for parts in functionals
-            ],
-            np.float64,
-        ).reshape(len(texts), labels, len(groups)),
-        constants=np.array([sum(c * f.per_leaf for c, f in parts) for parts in functionals], float),
-        group_label=np.array([group.y for group in groups], np.int64),
-        minsup=question.minsup,
-        majority=question.space.labels == "majority",
-        trivial_splits=question.space.trivial_splits,
-        zero=float(semiring.zero),
-    )
-    sizes = lattices.path_counts(lattice, n)
-    monitor.reserve("the table of subproblems", sum(sizes) * 8 * (1 + len(groups)))
-    counts = np.zeros((sum(sizes), len(groups)), np.int64)
-    sums = np.full(sum(sizes), leaf.zero)
-    kernels = scalar.make_kernels(semiring.add, semiring.mul, semiring.embed)
-    multiplicity = features.multiplicity
-    if lattice.levels == 0:
-        kernels.close_root(table, lattice, leaf, multiplicity, counts, sums)
-    else:
-        counts[0] = table.totals
+    constants = [sum(c * f.per_leaf for c, f in parts) for parts in metrics]
+    shape = (len(texts), len(labels), len(groups))
+    return np.array(weights, np.float64).reshape(shape), np.array(constants, np.float64)
 
-        def job(first: int) -> None:
-            kernels.walk(first, table, lattice, leaf, multiplicity, switches.pext, counts, sums)
 
-        run_jobs(job, range(n), "sums over trees", monitor)
-        for level in range(lattice.levels - 1, -1, -1):
-            ranks = math.comb(n, level)
-            kernels.ascend(level, ranks, n, lattice, leaf, multiplicity, counts, sums)
-    own = kernels.leaves(counts[0], leaf, np.zeros(len(texts)))
-    return float(semiring.add(own, float(sums[0])))
+def _leading(lattice: _core.Lattice, exists: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Mark the paths of the last level that exist, and those that lead to one."""
+    behind = np.zeros(len(exists), np.int64)
+    _core.lead_to_live(lattice, exists, behind)
+    return behind > 0

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.algebra.affine import ZERO, Affine, convex
 from adtc.algebra.formula import Term, Truth
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Walker, cost_type, path_costs
-from adtc.engine.compiling import compile_to_optimize
-from adtc.engine.kernels import closed, inside, paths
+from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth
@@ -32,7 +31,6 @@ from adtc.engine.switches import Switches
 
 Array = npt.NDArray[Any]
 _FEW_PATHS = 1000  # are solved at once: to order and divide them takes longer
-_SHORT_PAYS = 10**12  # pairs below paths, a minute's work, that are worth kernels of 16 bits
 _FINEST = 10  # the first threshold above the least lies at 1/2^10 of the range
 
 
@@ -115,7 +113,7 @@ def least_of_all(
     plan, scale, constant = found
     monitor.check()
     form = plan.budgets[0].form
-    compile_to_optimize(cost_type((form,), plan.totals), monitor)
+    check_costs((form,), plan.totals)
     data = lattices.compact(data) if switches.merge_rows else data
     cost, tree = _Search(plan, data, form, switches, monitor).run()
     return scale * cost + constant, tree
@@ -131,8 +129,8 @@ class _Search:
     switches: Switches
     monitor: Monitor
     features: lattices.Features = field(init=False)
-    table: inside.Table = field(init=False)
-    costs: inside.Costs = field(init=False)
+    table: _core.Table = field(init=False)
+    costs: _core.Costs = field(init=False)
 
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
@@ -140,23 +138,9 @@ class _Search:
             self.data, question.minsup, merge=self.switches.merge_features
         )
         groups = lattices.group_of_rows(self.data, plan.groups)
-        kind = cost_type((self.form,), plan.totals)
-        self.table = lattices.bit_planes(
-            self.features, self.data, groups, len(plan.groups), kind=kind
-        )
-        self.costs = self.costs_in(kind)
-
-    def costs_in(self, kind: Any) -> inside.Costs:
-        """Give the form to kernels, as numbers of this type."""
-        question = self.plan.question
-        return path_costs(
-            (self.form,),
-            self.table,
-            np.array([members[0].y for members in self.plan.groups], np.int64),
-            minsup=question.minsup,
-            majority=question.space.labels == "majority",
-            kind=kind,
-        )
+        self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
+        group_label = np.array([members[0].y for members in plan.groups], np.int64)
+        self.costs = path_costs((self.form,), group_label, question)
 
     @property
     def n(self) -> int:
@@ -181,36 +165,51 @@ class _Search:
 
     def _stumps(self) -> Array:
         """Score every feature by the split into two leaves."""
-        ones = self.table.pairs[:, np.arange(self.n), np.arange(self.n)].astype(np.int64)
-        sides = (ones, self.table.totals.astype(np.int64)[:, None] - ones)
+        planes = zip(self.table.offsets, self.table.offsets[1:], strict=False)
+        ones = np.zeros((len(self.table.totals), self.n), np.int64)
+        for p, (i, j) in enumerate(planes):
+            held = np.bitwise_count(self.table.words[:, i:j]).sum(axis=1, dtype=np.int64)
+            ones[self.table.plane_group[p]] += held << self.table.plane_shift[p]
+        sides = (ones, self.table.totals[:, None] - ones)
         return sum((self.leaf_cost(side) for side in sides), np.zeros(self.n, np.int64))
 
     def leaf_cost(self, counts: Array) -> Array:
         """Return the cost of the best leaf on rows counted by group, the first axis."""
-        weights = np.array(self.form.weights, np.int64)
-        costs = np.tensordot(weights, counts, 1) + self.form.per_leaf
-        chosen = (
-            np.take_along_axis(costs, self.labels(counts, costs)[None], axis=0)[0]
-            if self.costs.majority
-            else costs.min(axis=0)
-        )
-        return np.where(counts.sum(axis=0) >= self.costs.minsup, chosen, int(self.costs.infinity))
+        cheapest: Array = self._costs(counts).min(axis=0)
+        return cheapest
 
-    def labels(self, counts: Array, costs: Array) -> Array:
-        """Choose each column's label: the cheapest, or the majority's; ties: the smallest."""
-        if not self.costs.majority:
-            return np.asarray(costs.argmin(axis=0))
-        votes = np.zeros(costs.shape, np.int64)
+    def labels(self, counts: Array) -> Array:
+        """Choose each column's label: the cheapest that may be; ties: the smallest."""
+        return np.asarray(self._costs(counts).argmin(axis=0))
+
+    def _costs(self, counts: Array) -> Array:
+        """Return what each label costs, by column; INFINITY where it may not stand."""
+        weights = np.array(self.form.weights, np.int64)
+        allowed = self._allowed(counts)
+        return np.where(allowed, np.tensordot(weights, counts, 1) + self.form.per_leaf, INFINITY)
+
+    def _allowed(self, counts: Array) -> Array:
+        question = self.plan.question
+        votes = np.zeros((question.schema.labels, *counts.shape[1:]), np.int64)
         np.add.at(votes, self.costs.group_label, counts)
-        return np.asarray(votes.argmax(axis=0))
+        support = counts.sum(axis=0)
+        share = question.space.leaf_share
+        allowed = (support >= question.minsup) & (
+            votes * share.denominator >= support * share.numerator
+        )
+        if question.space.labels == "majority":
+            allowed &= np.arange(len(votes)).reshape(-1, *[1] * support.ndim) == votes.argmax(
+                axis=0
+            )
+        return np.asarray(allowed)
 
     def _reorder(self, order: Array) -> None:
         """Put the features into a new order."""
-        both = lattices.symmetric(self.table.pairs)
-        self.table = self.table._replace(
-            words=np.ascontiguousarray(self.table.words[order]),
-            pairs=np.ascontiguousarray(both[:, order][:, :, order]),
-        )
+        table = self.table
+        self.table = _core.Table(
+            np.ascontiguousarray(table.words[order]), table.offsets, table.rows, table.plane_group,
+            table.plane_shift, table.totals,
+        )  # fmt: skip
         twins = tuple(self.features.twins[at] for at in order)
         self.features = replace(self.features, columns=self.features.columns[order], twins=twins)
 
@@ -218,49 +217,45 @@ class _Search:
 class _Attempt:
     """One depth: the least costs of all paths, as far as they are needed."""
 
-    def __init__(self, search: _Search, lattice: inside.Lattice) -> None:
+    def __init__(self, search: _Search, lattice: _core.Lattice) -> None:
         self.search, self.lattice = search, lattice
         self.table, self.costs = search.table, search.costs
-        sizes = lattices.path_counts(lattice, search.n)
-        if sizes[-1] * search.n**2 > _SHORT_PAYS:
-            kind = cost_type((search.form,), search.plan.totals, short=True)
-            self.costs = search.costs_in(kind)
-        groups, kind = len(self.table.totals), self.costs.weights.dtype
-        search.monitor.reserve(
-            "the table of subproblems",
-            sum(sizes) * (groups * self.table.pairs.itemsize + 2 * kind.itemsize),
-        )
-        self.counts = np.zeros((sum(sizes), groups), self.table.pairs.dtype)
-        self.least = np.full((2, sum(sizes)), self.costs.infinity, kind)  # of splits alone, too
+        sizes = lattices.path_counts(lattice)
+        groups = len(self.table.totals)
+        search.monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2))
+        self.found = Found.blank(lattice, groups, 1)
+        self.counts, self.least = self.found.counts, self.found.least
 
     def solve(self, bound: int) -> tuple[int, Array]:
         """Return the least cost, and what each feature at the root can reach."""
         n, levels, monitor = self.search.n, self.lattice.levels, self.search.monitor
-        promise = np.full(n, int(self.costs.infinity))
+        promise = np.full(n, INFINITY)
         walker = Walker(self.table, self.lattice, self.costs, self.search.switches, monitor)
         if levels == 0:
-            walker.visit(range(n), self.counts, self.least)
+            walker.visit(range(n), self.found)
             return int(self.least[0, 0]), self.search._stumps()
         tried = range(n if self.least.shape[1] <= _FEW_PATHS else min(n, monitor.threads))
         while tried:
-            walker.visit(tried, self.counts, self.least)
+            walker.visit(tried, self.found)
             # all paths with these are known by now: the others start with a feature after them
-            paths.ascend_through(
-                tried.start, tried.stop, n, self.lattice, self.costs, self.counts, self.least
-            )
+            with monitor.translated():
+                _core.ascend_through(
+                    tried.start, tried.stop, self.lattice, self.costs, self.counts, self.least,
+                    monitor.control,
+                )  # fmt: skip
             sides = self.least[0, int(self.lattice.base[1]) :][2 * tried.start : 2 * tried.stop]
-            promise[tried.start : tried.stop] = sides.reshape(-1, 2).sum(axis=1, dtype=np.int64)
+            promise[tried.start : tried.stop] = sides.reshape(-1, 2).sum(axis=1)
             if promise.min() <= bound:
                 break
             monitor.report(f"best tree, depth {levels + self.lattice.rest}", tried.stop, n)
             # the most promising come first; where they do not end the search, more go together
             tried = range(tried.stop, min(n, tried.stop + max(monitor.threads, len(tried) * 2)))
-        paths.ascend(1, n, self.lattice, self.costs, self.counts, self.least)
+        _core.ascend(1, self.lattice, self.costs, self.counts, self.least, monitor.control)
         return int(self.least[0, 0]), promise
 
     def tree(self, path: Path, cost: int) -> Tree:
         """Make a tree below a path that has its least cost; leaves before splits."""
-        rows = self.counts[lattices.path_number(self.lattice, path)].astype(np.int64)
+        rows = self.counts[lattices.path_number(self.lattice, path)]
         if int(self.search.leaf_cost(rows[:, None])[0]) == cost:
             return self._leaf(rows)
         if len(path) == self.lattice.levels:
@@ -275,10 +270,10 @@ class _Attempt:
 
     def _closed(self, path: Path, rows: Array, cost: int) -> Tree:
         """Make a tree of depth 1 or 2 below a path of the last level, from pair counts."""
-        both = lattices.pairs_below(self.table, path).astype(np.int64)
+        both = lattices.pairs_below(self.table, path)
         on_path = np.zeros(self.search.n, np.bool_)
         on_path[[f for f, _ in path]] = True
-        f, below1, below0 = closed.find_tree(
+        f, below1, below0 = _core.find_tree(
             cost, both, rows, on_path, self.costs, self.lattice.rest
         )
         assert f >= 0, "a least cost belongs to a leaf or a split"
@@ -295,9 +290,7 @@ class _Attempt:
         return self._split(f, *sides)
 
     def _leaf(self, rows: Array) -> Tree:
-        counts = rows[:, None]
-        weights = np.array(self.search.form.weights, np.int64)
-        return Leaf(int(self.search.labels(counts, weights @ counts)[0]))
+        return Leaf(int(self.search.labels(rows[:, None])[0]))
 
     def _split(self, f: int, t1: Tree, t0: Tree) -> Split:
         twin = self.search.features.twins[f][0]

@@ -1,4 +1,4 @@
-"""A space of trees as plain JSON, and back; reading it needs no compiler."""
+"""A space of trees as plain JSON, and back."""
 
 from collections.abc import Mapping
 from fractions import Fraction
@@ -9,19 +9,25 @@ from adtc.engine.query import Space
 
 def space_to_json(space: Space) -> dict[str, Any]:
     """Write a space; a share given as a fraction stays one."""
-    share = space.relminsup
     return {
         "max_depth": int(space.max_depth),
         "minsup": int(space.minsup),
-        "relminsup": {"fraction": str(share)} if isinstance(share, Fraction) else share,
+        "relminsup": _share_to_json(space.relminsup),
         "max_size": None if space.max_size is None else int(space.max_size),
         "labels": space.labels,
         "trivial_splits": space.trivial_splits,
+        "min_leaf_share": _share_to_json(space.min_leaf_share),
     }
 
 
 def space_from_json(saved: Mapping[str, Any]) -> Space:
     """Read a space that `space_to_json` wrote."""
-    share = saved["relminsup"]
-    fraction = Fraction(share["fraction"]) if isinstance(share, dict) else share
-    return Space(**{**saved, "relminsup": fraction})
+    values: dict[str, Any] = {
+        name: Fraction(value["fraction"]) if isinstance(value, dict) else value
+        for name, value in saved.items()
+    }
+    return Space(**values)
+
+
+def _share_to_json(share: Any) -> Any:
+    return {"fraction": str(share)} if isinstance(share, Fraction) else share

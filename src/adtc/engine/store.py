@@ -18,9 +18,7 @@ from adtc.algebra.semirings import COUNT
 from adtc.algebra.store import formula_from_json, formula_to_json, term_from_json, term_to_json
 from adtc.data import Data
 from adtc.engine.bounds import Inside, Outside
-from adtc.engine.circuit import Circuit, Ground, Level
-from adtc.engine.kernels.cells import Cells
-from adtc.engine.kernels.leaves import Leaves
+from adtc.engine.circuit import Cells, Circuit, Level
 from adtc.engine.lattice import (
     Features,
     Twin,
@@ -30,8 +28,10 @@ from adtc.engine.lattice import (
     path_counts,
 )
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
+from adtc.engine.prepare import Prepared, leaves_of
 from adtc.engine.query import Question, Space, ask
 from adtc.engine.spaces import space_from_json, space_to_json
+from adtc.engine.switches import Switches
 from adtc.errors import DataError, QueryError
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,6 @@ def circuit_to_json(circuit: Circuit) -> tuple[dict[str, Any], Arrays]:
         "twins": [
             [[twin.feature, twin.flipped] for twin in twins] for twins in ground.features.twins
         ],
-        "leaves": _apart("leaves", ground.leaves, arrays),
         "inside": _apart("inside", ground.inside, arrays),
         "outside": _apart("outside", circuit.outside, arrays),
         "levels": len(circuit.levels),
@@ -77,15 +76,12 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     features = _features(saved["twins"], data)
     groups = group_of_rows(data, plan.groups)
     inside = _together("inside", Inside, saved["inside"], arrays)
-    short = inside.counts.dtype == np.int32 and sum(plan.totals) < 2**31
-    ground = Ground(
+    ground = Prepared(
         plan=plan,
         features=features,
-        table=bit_planes(
-            features, data, groups, len(plan.groups), kind=np.int32 if short else np.int64
-        ),
+        table=bit_planes(features, data, groups, len(plan.groups)),
         lattice=numbered_paths(len(features.twins), space.max_depth),
-        leaves=_together("leaves", Leaves, saved["leaves"], arrays),
+        leaves=leaves_of(plan, Switches()),
         inside=inside,
     )
     outside = _together("outside", Outside, saved["outside"], arrays)
@@ -119,10 +115,7 @@ def _apart(prefix: str, value: Any, arrays: Arrays) -> dict[str, Any]:
 def _together(
     prefix: str, kind: Callable[..., Any], saved: Mapping[str, Any], arrays: Stored
 ) -> Any:
-    """Make a record of its plain fields and its arrays, types and layouts as they were.
-
-    Kernels are compiled for types: others than before would compile them anew.
-    """
+    """Make a record of its plain fields and its arrays."""
     return kind(
         **{n: saved[n] if n in saved else arrays[f"{prefix}.{n}"] for n in _field_names(kind)}
     )
@@ -240,18 +233,13 @@ def _form_from_json(saved: list[Any]) -> Form:
 
 def _check(circuit: Circuit) -> None:
     """Refuse arrays that do not belong together: kernels read them without looking."""
-    ground, labels = circuit.ground, circuit.ground.plan.question.schema.labels
-    leaves, inside, outside = ground.leaves, ground.inside, circuit.outside
+    ground, inside, outside = circuit.ground, circuit.ground.inside, circuit.outside
     groups, forms = len(ground.plan.groups), len(ground.plan.budgets)
-    sizes = path_counts(ground.lattice, len(ground.features.twins))
+    sizes = path_counts(ground.lattice)
     paths = sum(sizes)
     fits = [
-        _is(leaves.key_weights, np.int64, labels, groups),
-        _is(leaves.cost_weights, np.int64, forms, labels, groups),
-        _is(leaves.cost_constants, np.int64, forms),
-        _is(leaves.group_label, np.int64, groups) and _between(0, leaves.group_label, labels - 1),
-        _is(inside.counts, ground.table.pairs.dtype, paths, groups),
-        _is(inside.least, np.int32, forms, paths) or _is(inside.least, np.int64, forms, paths),
+        _is(inside.counts, np.int64, paths, groups),
+        _is(inside.least, np.int64, forms, paths),
         _is(inside.exists, np.bool_, paths),
         _is(outside.budgets, np.int64, paths, forms),
         _is(outside.live, np.bool_, paths),

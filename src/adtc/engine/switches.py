@@ -22,9 +22,7 @@ class Switches:
     merge_rows
         Put equal rows together with a weight.
     inclusion
-        Count pairs only where the last two literals hold; the other signs follow from that.
-    pext
-        Compress rows with the processor's bit-extract instruction where there is one.
+        Count pairs only where the last literals hold; the other signs follow from that.
     """
 
     push: bool = True
@@ -34,4 +32,3 @@ class Switches:
     merge_features: bool = True
     merge_rows: bool = False
     inclusion: bool = True
-    pext: bool = True

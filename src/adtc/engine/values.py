@@ -45,8 +45,14 @@ def distinct_values(column: Ratios) -> Values:
     >>> found.distinct, found.codes.tolist()
     ((Fraction(1, 2), 1, None), [0, 1, 0, 2])
     """
-    lowest = reduced(column)
-    pairs, codes = _unique_pairs(lowest.top, lowest.bottom)
+    if len(column.bottom) and bool(np.all(column.bottom == column.bottom[0])):
+        tops, codes = _unique(column.top)  # the numerators tell all: few need to be reduced
+        if column.bottom[0] == 0:
+            tops, codes = tops[:1], np.zeros_like(codes)
+        pairs = reduced(Ratios(tops, column.bottom[:1].repeat(len(tops))))
+    else:
+        lowest = reduced(column)
+        pairs, codes = _unique_pairs(lowest.top, lowest.bottom)
     order = _ascending(pairs)
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
@@ -73,14 +79,27 @@ def _unique_pairs(
     top: npt.NDArray[Any], bottom: npt.NDArray[Any]
 ) -> tuple[Ratios, npt.NDArray[np.int64]]:
     """Find the distinct pairs, by the codes of their two parts."""
-    tops, top_codes = np.unique(top, return_inverse=True)
-    bottoms, bottom_codes = np.unique(bottom, return_inverse=True)
-    if len(bottoms) == 1:  # as with whole numbers: the numerators tell all
-        return Ratios(tops, bottoms.repeat(len(tops))), top_codes.astype(np.int64)
-    joint = top_codes.astype(np.int64) * len(bottoms) + bottom_codes
-    found, codes = np.unique(joint, return_inverse=True)
+    tops, top_codes = _unique(top)
+    bottoms, bottom_codes = _unique(bottom)
+    found, codes = _unique(top_codes * len(bottoms) + bottom_codes)
     width = max(1, len(bottoms))
-    return Ratios(tops[found // width], bottoms[found % width]), codes.astype(np.int64)
+    return Ratios(tops[found // width], bottoms[found % width]), codes
+
+
+def _unique(
+    column: npt.NDArray[Any],
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Find the distinct numbers and which row has which; those of a small range are counted."""
+    if column.dtype != object and len(column):
+        least, largest = int(column.min()), int(column.max())
+        if largest - least <= 4 * len(column):
+            places = column - least
+            occurs = np.zeros(largest - least + 1, bool)
+            occurs[places] = True
+            codes = np.cumsum(occurs, dtype=np.int64) - 1
+            return np.flatnonzero(occurs) + least, codes[places]
+    distinct, inverse = np.unique(column, return_inverse=True)
+    return distinct, inverse.reshape(-1).astype(np.int64)
 
 
 def _key(value: Fraction | None) -> tuple[bool, Fraction]:

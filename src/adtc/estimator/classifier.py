@@ -3,6 +3,7 @@
 The other half are scikit-learn's base classes, which are joined in the package's ``__init__``.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -58,6 +59,10 @@ class PickingMixin:
     sensitive
         Column of X with the sensitive groups, by name (``x0``, ``x1`` … in an array without names)
         or position. It is no feature, unless ``use_sensitive``.
+    types
+        How to read some columns of a frame: name to ``"numeric"``, ``"category"`` or ``"ignore"``.
+        A column that looks like an identifier is refused unless it is named here; in an array of
+        numbers, none is.
     random_state
         Seed for ``tie="random"``.
     n_jobs
@@ -124,6 +129,7 @@ class PickingMixin:
         use_sensitive: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
+        types: Mapping[str, Literal["numeric", "category", "ignore"]] | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -140,6 +146,7 @@ class PickingMixin:
         self.use_sensitive = use_sensitive
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.types = types
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best tree.
@@ -158,7 +165,11 @@ class PickingMixin:
             raise DataError(
                 f"y has one class only ({self.classes_.tolist()[0]!r}); two or more are needed."
             )
-        options: BinningOptions = {"nbins": self.nbins, "binning": self.binning}
+        options: BinningOptions = {
+            "nbins": self.nbins,
+            "binning": self.binning,
+            "types": self.types,
+        }
         data, self._order = labelled(
             table,
             codes,
@@ -168,6 +179,7 @@ class PickingMixin:
             sensitive=self._sensitive_name(),
             use_sensitive=self.use_sensitive,
             binning=options,
+            named=is_frame(X),
         )
         self._space = self._make_space()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -262,7 +274,10 @@ class PickingMixin:
         if is_frame(X):
             validate_data(self, X, y, reset=reset, skip_check_array=True)
         elif isinstance(y, str):
-            X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
+            try:
+                X = validate_data(self, X, reset=reset, ensure_all_finite="allow-nan")
+            except ValueError as error:
+                raise self._explained(X, error) from None
         else:
             X, _ = validate_data(
                 self, X, y, reset=reset, ensure_all_finite="allow-nan", multi_output=True
@@ -273,6 +288,16 @@ class PickingMixin:
             self._columns = table.column_names
             return table
         return as_table(X, self._columns)
+
+    def _explained(self, X: Any, error: ValueError) -> ValueError:
+        """Say which columns are expected where an array cannot hold what a frame had."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or getattr(X, "dtype", np.dtype(object)).kind not in "OUS":
+            return error
+        return DataError(
+            f"X is an array of objects, not all of them numbers, but the classifier was fitted on "
+            f"a frame: give a frame with its columns {', '.join(map(str, names))}."
+        )
 
     def _positive_place(self) -> int | None:
         if self.positive is None:

@@ -11,6 +11,7 @@ from adtc.data import Data, Scalar
 from adtc.data.binning import BinningOptions
 from adtc.data.coding import Coding
 from adtc.data.frames import arrow_table
+from adtc.data.sheet import frame_sheet
 
 Array = npt.NDArray[Any]
 
@@ -41,8 +42,14 @@ def labelled(
     sensitive: str | None,
     use_sensitive: bool,
     binning: BinningOptions,
+    named: bool,
 ) -> tuple[Data, Array]:
     """Make the table with Boolean features; labels are the classes themselves.
+
+    Parameters
+    ----------
+    named
+        Whether the columns have names of their own: only then can one look like an identifier.
 
     Returns
     -------
@@ -56,7 +63,7 @@ def labelled(
     table = table.append_column(target, pa.array(codes.astype(np.int64)))
     if weights is not None:
         table = table.append_column(weight, pa.array(weights))
-    data = Data.from_frame(
+    sheet = frame_sheet(
         table,
         target=target,
         sensitive=sensitive,
@@ -66,6 +73,7 @@ def labelled(
         name="training data",
         **binning,
     )
+    data = Data.from_sheet(sheet, keep_identifiers=not named)
     order: Array = np.array(data.labels)
     labels: tuple[Scalar, ...] = tuple(classes[order].tolist())
     # Classes go in as codes: a class may be called " a" or "NA", which a table reads otherwise.

@@ -15,7 +15,9 @@ _POINTS = 72.0
 _SCALE = 0.8  # points per pixel on a figure of our own
 
 
-def draw(model: "TreeModel", ax: "Axes | None", highlight: frozenset[int]) -> "Axes":
+def draw(
+    model: "TreeModel", ax: "Axes | None", highlight: frozenset[int], small: int = 0
+) -> "Axes":
     """Draw a model's tree on axes, or on a new figure of fitting size."""
     try:
         from matplotlib.figure import Figure
@@ -24,7 +26,8 @@ def draw(model: "TreeModel", ax: "Axes | None", highlight: frozenset[int]) -> "A
         raise ADTCError(
             "drawing with plot() needs matplotlib: pip install 'adtc[plot]'."
         ) from error
-    plan = lay_out(model.nodes, model.feature_names, model.label_texts)
+    hidden = model.hidden(small)
+    plan = lay_out(model.nodes, model.feature_names, model.label_texts, hidden)
     if ax is None:
         ax = _new_axes(Figure, plan)
     ax.set_xlim(0, plan.width)
@@ -36,6 +39,8 @@ def draw(model: "TreeModel", ax: "Axes | None", highlight: frozenset[int]) -> "A
         pen.edge(edge, edge.child in highlight)
     for box in plan.boxes:
         pen.box(box, box.node.number in highlight)
+        if box.node.leaf is not None and box.node.number not in hidden:
+            pen.bar(box)
     for entry in plan.legend:
         pen.entry(entry)
     return ax
@@ -71,11 +76,10 @@ class _Pen:
         self.ax, self.points, self.font = ax, points, font
 
     def edge(self, edge: Edge, on: bool) -> None:
-        (x1, y1), (x2, y2) = edge.start, edge.end
+        xs, ys = zip(*edge.points, strict=True)
         colour = colours.STRONG if on else colours.LINE
-        self.ax.plot(
-            [x1, x2], [y1, y2], color=colour, lw=edge.width * self.points, solid_capstyle="butt"
-        )
+        style: Any = {"solid_capstyle": "butt", "solid_joinstyle": "round"}
+        self.ax.plot(xs, ys, color=colour, lw=edge.width * self.points, **style)
         x, y = edge.label_at
         side, align = (-4, "right") if edge.answer == "yes" else (4, "left")
         self.words(edge.answer, x + side, y, align=align, colour=colours.FAINT, size=11)
@@ -97,8 +101,6 @@ class _Pen:
             faint = leaf and at >= names
             ink = colours.FAINT if faint else colours.INK
             self.words(line, box.middle, y, colour=ink, bold=at < names)
-        if leaf:
-            self.bar(box)
 
     def bar(self, box: Box) -> None:
         x, whole = box.x + layout.PAD, box.width - 2 * layout.PAD

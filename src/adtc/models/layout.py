@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from adtc.models.nodes import Node
+from adtc.models.small import NOTHING, Hidden
 from adtc.models.texts import percent_text, rows_text
 
 FONT = 12.0
@@ -22,6 +23,7 @@ GAP_X, GAP_Y = 14.0, 46.0  # between boxes
 MARGIN = 12.0
 SPLIT_WIDTH, LEAF_WIDTH, LEGEND_WIDTH = 150.0, 110.0, 200.0  # of text, at most
 LEAST_WIDTH = 72.0
+WORD_WIDTH = 300.0  # of a word that a box is widened for rather than breaking it
 SWATCH = 12.0
 MOST_CLASSES = 8  # in the legend
 
@@ -30,6 +32,8 @@ _NARROW = frozenset("iljtfrI.,:;|!'()[]{}/\\ \"")
 _WIDE = frozenset("mwMW@%&")
 _TIED = "\xa0"  # a blank that no line breaks at
 _COMPARISON = re.compile(r" (<=|<|>|=) (?=\S)")
+_JOINTS = f"_-/.,;:={_TIED}"  # a line may end after them
+_WORD = re.compile(rf"[^\s{re.escape(_JOINTS)}]*[{re.escape(_JOINTS)}]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +55,31 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A line from a split to a child, with the share of all rows that take it."""
+    """A line from a split to a child, with the share of all rows that take it.
+
+    Parameters
+    ----------
+    start, bend, end
+        It leaves the split straight down and bends below all boxes of its level, so that it cannot
+        run through a neighbour.
+    share
+        0 where it is not to be shown.
+    """
 
     parent: int
     child: int
     answer: str
     start: tuple[float, float]
+    bend: tuple[float, float]
     end: tuple[float, float]
     share: float
+
+    @property
+    def points(self) -> tuple[tuple[float, float], ...]:
+        """The corners of the line."""
+        return (self.start, self.bend, self.end) if self.bend != self.start else (
+            self.start, self.end
+        )  # fmt: skip
 
     @property
     def width(self) -> float:
@@ -68,7 +89,7 @@ class Edge:
     @property
     def label_at(self) -> tuple[float, float]:
         """Where the baseline of the answer meets the edge's outer side, halfway down."""
-        (x1, y1), (x2, y2) = self.start, self.end
+        (x1, y1), (x2, y2) = self.bend, self.end
         return (x1 + x2) / 2, (y1 + y2) / 2 - self.width / 2 - 4
 
 
@@ -93,15 +114,22 @@ class Layout:
     height: float
 
 
-def lay_out(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str]) -> Layout:
+def lay_out(
+    nodes: Sequence[Node],
+    features: Sequence[str],
+    labels: Sequence[str],
+    hidden: Hidden = NOTHING,
+) -> Layout:
     """Place all parts of a drawing.
 
     Parameters
     ----------
     nodes
         In preorder, as a `TreeModel` has them.
+    hidden
+        The nodes whose rows are not shown, and what stands there instead.
     """
-    lines = [_lines(node, features, labels) for node in nodes]
+    lines = [_lines(node, features, labels, hidden) for node in nodes]
     widths = [_box_width(texts) for texts in lines]
     heights = _heights(nodes, lines)
     centres = _centres(nodes, widths)
@@ -117,7 +145,7 @@ def lay_out(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str
     below = max((entry.y for entry in legend), default=bottom)
     return Layout(
         boxes=boxes,
-        edges=tuple(_edge(boxes, node) for node in nodes if node.parent is not None),
+        edges=tuple(_edge(boxes, node, tops, hidden) for node in nodes if node.parent is not None),
         legend=legend,
         width=max([right, *ends]) + MARGIN,
         height=below + MARGIN,
@@ -195,20 +223,29 @@ def _pieces(word: str, width: float) -> list[str]:
     while text_width(word) > width and len(word) > 1:
         # measured as a whole: summed up letter by letter, rounding could differ from the test above
         fits = max(1, sum(text_width(word[: at + 1]) <= width for at in range(len(word))))
-        joints = [at for at in range(fits // 2, fits) if word[at] in f"_-/.,;:={_TIED}"]
+        joints = [at for at in range(fits) if word[at] in _JOINTS]
         cut = joints[-1] + 1 if joints else fits
         pieces.append(word[:cut])
         word = word[cut:]
     return [*pieces, word]
 
 
-def _lines(node: Node, features: Sequence[str], labels: Sequence[str]) -> tuple[str, ...]:
+def _whole_words(text: str, width: float, most: int) -> tuple[str, ...]:
+    """Break a text between words, in lines that are wider where a word needs it."""
+    longest = max(text_width(word) for word in _WORD.findall(text[:_LONGEST]))
+    return wrapped(text, max(width, min(longest, WORD_WIDTH)), most)
+
+
+def _lines(
+    node: Node, features: Sequence[str], labels: Sequence[str], hidden: Hidden
+) -> tuple[str, ...]:
     """Write what stands in a box: the test, or label, rows and share."""
     if node.feature is not None:
-        return wrapped(features[node.feature], SPLIT_WIDTH, 3)
+        return _whole_words(features[node.feature], SPLIT_WIDTH, 3)
     assert node.label is not None
     share = percent_text(node.shares[node.label]) if node.support else "no rows"
-    return (*wrapped(labels[node.label], LEAF_WIDTH, 2), rows_text(node.support), share)
+    evidence = hidden.get(node.number, (rows_text(node.support), share))
+    return (*_whole_words(labels[node.label], LEAF_WIDTH, 2), *evidence)
 
 
 def _box_width(lines: Sequence[str]) -> float:
@@ -216,17 +253,10 @@ def _box_width(lines: Sequence[str]) -> float:
 
 
 def _heights(nodes: Sequence[Node], lines: Sequence[Sequence[str]]) -> list[float]:
-    """Make leaves as high as their text, and the splits of a level as high as its highest box."""
-    own = [
+    """Make every box as high as its text, leaves with room for the bar of shares."""
+    return [
         LINE * len(texts) + 2 * PAD + (BAR + PAD / 2 if node.feature is None else 0)
         for node, texts in zip(nodes, lines, strict=True)
-    ]
-    # Edges start below all boxes of their level, so they cannot run through a neighbour.
-    return [
-        own[n.number]
-        if n.feature is None
-        else max(own[m.number] for m in nodes if m.depth == n.depth)
-        for n in nodes
     ]
 
 
@@ -275,7 +305,7 @@ def _joined(
     return joined
 
 
-def _edge(boxes: Sequence[Box], node: Node) -> Edge:
+def _edge(boxes: Sequence[Box], node: Node, tops: Sequence[float], hidden: Hidden) -> Edge:
     assert node.parent is not None
     parent, child = boxes[node.parent], boxes[node.number]
     total = boxes[0].node.support
@@ -284,8 +314,9 @@ def _edge(boxes: Sequence[Box], node: Node) -> Edge:
         child=node.number,
         answer="yes" if node.branch else "no",
         start=(parent.middle, parent.y + parent.height),
+        bend=(parent.middle, tops[node.depth] - GAP_Y),
         end=(child.middle, child.y),
-        share=node.support / total if total else 0.0,
+        share=node.support / total if total and node.number not in hidden else 0.0,
     )
 
 

@@ -27,6 +27,7 @@ from adtc.models import texts
 from adtc.models.nodes import Node, leaf_counts, nodes_of, renumbered
 from adtc.models.rules import Rule, reading
 from adtc.models.saving import FORMAT, VERSION, checked_json, with_counts
+from adtc.models.small import NOTHING, Hidden, hidden_nodes
 from adtc.models.walks import Step, Walk
 
 if TYPE_CHECKING:
@@ -180,11 +181,31 @@ class TreeModel:
         shares = np.array([[float(s) for s in node.shares] for node in self.leaves], np.float64)
         return shares[self.apply(table)]
 
-    def rules(self) -> list[Rule]:
-        """Write one if/then rule per leaf, from the left."""
-        return [self._rule(node) for node in self.leaves]
+    def rules(self, *, small: int = 0) -> list[Rule]:
+        """Write one if/then rule per leaf, from the left.
 
-    def _rule(self, leaf: Node) -> Rule:
+        Parameters
+        ----------
+        small
+            Leaves of fewer rows say "fewer than …" instead of their rows and shares, and so do
+            others from which theirs would follow; 0 shows all. In `to_text`, `to_dot`, `to_svg`
+            and `plot` it means the same.
+
+        Examples
+        --------
+        >>> from adtc.algebra.trees import Leaf, Split
+        >>> data = Data.from_frame({"age": [20, 30, 40], "y": ["no", "yes", "yes"]}, target="y")
+        >>> print(TreeModel(Split(0, Leaf(0), Leaf(1)), data).rules(small=2)[0])
+        if age <= 25 then no   (fewer than 2 rows)
+        """
+        hidden = self.hidden(small)
+        return [self._rule(node, hidden) for node in self.leaves]
+
+    def hidden(self, small: int) -> Hidden:
+        """Find the nodes whose rows are not shown where leaves below ``small`` rows are hidden."""
+        return hidden_nodes(self.nodes, small)
+
+    def _rule(self, leaf: Node, hidden: Hidden = NOTHING) -> Rule:
         way = self._way(leaf)
         tested = [(self.binarizer.features[n.feature or 0], value) for n, value in way]
         assert leaf.label is not None
@@ -198,6 +219,7 @@ class TreeModel:
             counts=leaf.counts,
             shares=leaf.shares,
             share=leaf.shares[leaf.label],
+            hidden=texts.leaf_evidence(leaf, hidden) if leaf.number in hidden else None,
         )
 
     @cached_property
@@ -305,31 +327,37 @@ class TreeModel:
         model._fill(tree, name, binarizer, nodes, data)
         return model
 
-    def to_text(self) -> str:
+    def to_text(self, *, small: int = 0) -> str:
         """Write the tree as indented lines with supports."""
-        return texts.to_text(self.nodes, self.feature_names, self.label_texts)
+        hidden = self.hidden(small)
+        return texts.to_text(self.nodes, self.feature_names, self.label_texts, hidden)
 
-    def to_dot(self) -> str:
+    def to_dot(self, *, small: int = 0) -> str:
         """Write the tree for Graphviz, with supports."""
-        return texts.to_dot(self.nodes, self.feature_names, self.label_texts)
+        hidden = self.hidden(small)
+        return texts.to_dot(self.nodes, self.feature_names, self.label_texts, hidden)
 
-    def to_svg(self, *, highlight: Iterable[int] = ()) -> str:
+    def to_svg(self, *, highlight: Iterable[int] = (), small: int = 0) -> str:
         """Draw the tree as a self-contained SVG.
 
         Parameters
         ----------
         highlight
             Numbers of nodes to emphasise, such as ``model.path(row).nodes``.
+        small
+            Leaves of fewer rows show no numbers; see `rules`.
         """
         from adtc.models.svg import draw_svg
 
-        return draw_svg(self, frozenset(highlight))
+        return draw_svg(self, frozenset(highlight), small)
 
-    def plot(self, ax: "Axes | None" = None, *, highlight: Iterable[int] = ()) -> "Axes":
+    def plot(
+        self, ax: "Axes | None" = None, *, highlight: Iterable[int] = (), small: int = 0
+    ) -> "Axes":
         """Draw the tree with matplotlib, on ``ax`` or on a new figure of fitting size."""
         from adtc.models.drawing import draw
 
-        return draw(self, ax, frozenset(highlight))
+        return draw(self, ax, frozenset(highlight), small)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

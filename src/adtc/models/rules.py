@@ -32,6 +32,9 @@ class Rule:
         The same as the tree has it: feature names and their values, from the root down.
     support, shares
         Rows of the table that reach the leaf, by weight, and the share of each class among them.
+    hidden
+        What the text says instead of rows and share, where they are too small to be shown; the
+        values themselves are here all the same.
     """
 
     leaf: int
@@ -42,12 +45,23 @@ class Rule:
     counts: tuple[int, ...]
     shares: tuple[Fraction, ...]
     share: Fraction
+    hidden: str | None = None
 
     @property
     def text(self) -> str:
         """Write the rule in one line."""
+        return f"{self.claim}   {self.evidence}"
+
+    @property
+    def claim(self) -> str:
+        """Write what the rule says, without the rows behind it."""
         start = f"if {' and '.join(self.conditions)} then" if self.conditions else "always"
-        return f"{start} {self.label}   {evidence_text(self.support, self.share)}"
+        return f"{start} {self.label}"
+
+    @property
+    def evidence(self) -> str:
+        """Write the rows that the rule covers and the share of them that have its label."""
+        return self.hidden or evidence_text(self.support, self.share)
 
     def __str__(self) -> str:
         return self.text

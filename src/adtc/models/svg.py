@@ -13,7 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from adtc.models import colours, layout
 from adtc.models.layout import Box, Edge, Entry, lay_out
-from adtc.models.texts import percent_text, rows_text
+from adtc.models.small import Hidden
+from adtc.models.texts import node_rows, percent_text, rows_text
 
 if TYPE_CHECKING:
     from adtc.models.model import TreeModel
@@ -24,23 +25,27 @@ _STYLE = """
 .adtc-tree .adtc-paper { fill: var(--adtc-paper, #FFFFFF); }
 .adtc-tree .adtc-split rect { fill: var(--adtc-split, #F2F2F2); stroke: var(--adtc-line, #9A9A9A); }
 .adtc-tree .adtc-leaf .adtc-box { fill: var(--adtc-leaf, #FFFFFF); }
-.adtc-tree .adtc-edge line { stroke: var(--adtc-line, #9A9A9A); }
+.adtc-tree .adtc-edge polyline { stroke: var(--adtc-line, #9A9A9A); }
 .adtc-tree text.adtc-faint { fill: var(--adtc-faint, #555555); }
-.adtc-tree .adtc-on line, .adtc-tree .adtc-split.adtc-on rect
+.adtc-tree .adtc-on polyline, .adtc-tree .adtc-split.adtc-on rect
 { stroke: var(--adtc-strong, #000000); }
 .adtc-tree .adtc-on .adtc-box { stroke-width: 3; }
 """
 
 
-def draw_svg(model: "TreeModel", highlight: frozenset[int]) -> str:
+def draw_svg(model: "TreeModel", highlight: frozenset[int], small: int = 0) -> str:
     """Draw a model's tree.
 
     Parameters
     ----------
     highlight
         Numbers of nodes to emphasise, with the edges that lead to them.
+    small
+        Leaves of fewer rows show no numbers.
     """
-    plan = lay_out(model.nodes, model.feature_names, model.label_texts)
+    hidden = model.hidden(small)
+    plan = lay_out(model.nodes, model.feature_names, model.label_texts, hidden)
+    rules = "; ".join(rule.text for rule in model.rules(small=small))
     width, height = _number(plan.width), _number(plan.height)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" class="adtc-tree" role="img" width="{width}" '
@@ -48,11 +53,11 @@ def draw_svg(model: "TreeModel", highlight: frozenset[int]) -> str:
         f"font-family=\"system-ui, -apple-system, 'Segoe UI', Helvetica, Arial, sans-serif\" "
         f'font-size="{_number(layout.FONT)}">',
         f"<title>{_text(_title(model))}</title>",
-        f"<desc>{_text('; '.join(rule.text for rule in model.rules()))}</desc>",
+        f"<desc>{_text(rules)}</desc>",
         f"<style>{_STYLE}</style>",
         f'<rect class="adtc-paper" width="{width}" height="{height}" fill="{colours.PAPER}"/>',
         *(part for edge in plan.edges for part in _edge(edge, edge.child in highlight)),
-        *(part for box in plan.boxes for part in _box(model, box, box.node.number in highlight)),
+        *(part for box in plan.boxes for part in _box(model, box, highlight, hidden)),
         *(part for entry in plan.legend for part in _entry(entry)),
         "</svg>",
     ]
@@ -65,31 +70,32 @@ def _title(model: "TreeModel") -> str:
 
 
 def _edge(edge: Edge, on: bool) -> Iterator[str]:
-    (x1, y1), (x2, y2) = edge.start, edge.end
+    points = " ".join(f"{_number(x)},{_number(y)}" for x, y in edge.points)
     x, y = edge.label_at
     anchor, side = ("end", -4) if edge.answer == "yes" else ("start", 4)
     stroke = colours.STRONG if on else colours.LINE
     yield f'<g class="adtc-edge{_on(on)}" data-from="{edge.parent}" data-to="{edge.child}">'
     yield (
-        f'<line x1="{_number(x1)}" y1="{_number(y1)}" x2="{_number(x2)}" y2="{_number(y2)}" '
-        f'stroke="{stroke}" stroke-width="{_number(edge.width)}"/>'
+        f'<polyline points="{points}" fill="none" stroke="{stroke}" '
+        f'stroke-width="{_number(edge.width)}" stroke-linejoin="round"/>'
     )
     yield _words(edge.answer, x + side, y, anchor=anchor, faint=True, size=11)
     yield "</g>"
 
 
-def _box(model: "TreeModel", box: Box, on: bool) -> Iterator[str]:
-    node = box.node
+def _box(model: "TreeModel", box: Box, highlight: frozenset[int], hidden: Hidden) -> Iterator[str]:
+    node, rows = box.node, _counts(model, box, hidden)
+    on = node.number in highlight
     if node.feature is None:
         assert node.label is not None
         kind, stroke = "leaf", colours.class_colour(node.label)
         extra = f' data-leaf="{node.leaf}" data-label={_attribute(model.label_texts[node.label])}'
-        fill, title = colours.LEAF, f"{model.label_texts[node.label]}: {_counts(model, box)}"
+        fill, title = colours.LEAF, f"{model.label_texts[node.label]}: {rows}"
     else:
         name = model.feature_names[node.feature]
         kind, stroke = "split", colours.STRONG if on else colours.LINE
         extra = f" data-feature={_attribute(name)}"
-        fill, title = colours.SPLIT, f"{name}: {_counts(model, box)}"
+        fill, title = colours.SPLIT, f"{name}: {rows}"
     yield f'<g class="adtc-node adtc-{kind}{_on(on)}" data-node="{node.number}"{extra}>'
     yield f"<title>{_text(title)}</title>"
     yield (
@@ -99,7 +105,7 @@ def _box(model: "TreeModel", box: Box, on: bool) -> Iterator[str]:
         f'stroke-width="{3 if on else 1.5}"/>'
     )
     yield from _box_lines(box)
-    if kind == "leaf":
+    if kind == "leaf" and node.number not in hidden:
         yield from _bar(model, box)
     yield "</g>"
 
@@ -163,8 +169,10 @@ def _words(
     )
 
 
-def _counts(model: "TreeModel", box: Box) -> str:
+def _counts(model: "TreeModel", box: Box, hidden: Hidden) -> str:
     """Write the rows of each class that occurs in a node."""
+    if box.node.number in hidden:
+        return node_rows(box.node, hidden)
     counts = zip(model.label_texts, box.node.counts, strict=True)
     parts = ", ".join(f"{label} {n:,}" for label, n in counts if n)
     return f"{rows_text(box.node.support)}{f' ({parts})' if parts else ''}"

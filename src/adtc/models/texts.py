@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from adtc.models.nodes import Node
+from adtc.models.small import NOTHING, Hidden
 
 _HUNDRED = 100
 
@@ -33,10 +34,17 @@ def percent_text(share: Fraction) -> str:
     return "<1 %" if percent == 0 and share > 0 else f"{percent} %"
 
 
-def leaf_text(node: Node, labels: Sequence[str]) -> str:
-    """Write a leaf's label, its rows, and the share of them that have the label."""
+def node_rows(node: Node, hidden: Hidden = NOTHING) -> str:
+    """Write the rows that reach a node, or what stands for them."""
+    return " ".join(hidden.get(node.number, (rows_text(node.support),)))
+
+
+def leaf_evidence(node: Node, hidden: Hidden = NOTHING) -> str:
+    """Write a leaf's rows and the share of them that have its label, or what stands for both."""
     assert node.label is not None
-    return f"{labels[node.label]}   {evidence_text(node.support, node.shares[node.label])}"
+    if node.number in hidden:
+        return f"({node_rows(node, hidden)})"
+    return evidence_text(node.support, node.shares[node.label])
 
 
 def evidence_text(support: int, share: Fraction) -> str:
@@ -44,12 +52,17 @@ def evidence_text(support: int, share: Fraction) -> str:
     return f"({rows_text(support)}, {percent_text(share)})" if support else "(0 rows)"
 
 
-def to_text(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str]) -> str:
+def to_text(
+    nodes: Sequence[Node],
+    features: Sequence[str],
+    labels: Sequence[str],
+    hidden: Hidden = NOTHING,
+) -> str:
     """Write the tree as indented lines, child 1 ("yes") first."""
     texts = [
-        leaf_text(node, labels)
+        f"{labels[node.label or 0]}   {leaf_evidence(node, hidden)}"
         if node.feature is None
-        else f"{features[node.feature]}   ({rows_text(node.support)})"
+        else f"{features[node.feature]}   ({node_rows(node, hidden)})"
         for node in nodes
     ]
     return "\n".join(_lines(nodes, texts, 0, ("", "")))
@@ -73,15 +86,19 @@ def children(nodes: Sequence[Node], number: int) -> tuple[int, int]:
     return yes, no
 
 
-def to_dot(nodes: Sequence[Node], features: Sequence[str], labels: Sequence[str]) -> str:
+def to_dot(
+    nodes: Sequence[Node],
+    features: Sequence[str],
+    labels: Sequence[str],
+    hidden: Hidden = NOTHING,
+) -> str:
     """Write a Graphviz DOT digraph with supports; nodes are numbered in preorder."""
     lines = []
     for node in nodes:
         if node.feature is None:
-            assert node.label is not None
-            text = f"{labels[node.label]}\n{evidence_text(node.support, node.shares[node.label])}"
+            text = f"{labels[node.label or 0]}\n{leaf_evidence(node, hidden)}"
         else:
-            text = f"{features[node.feature]}\n{rows_text(node.support)}"
+            text = f"{features[node.feature]}\n{node_rows(node, hidden)}"
         shape = "ellipse" if node.feature is None else "box"
         lines.append(f"{node.number} [label={_dot_text(text)}, shape={shape}];")
         if node.parent is not None:

@@ -1,7 +1,7 @@
 """What a run costs: Fig. 4 (rows), Fig. 5 (depth) and Fig. 6 (size).
 
 Costs are those of a profile by size, accuracy and F1: the axes are size, N11 and N01. Seconds are
-those of the engine on this machine, on its second run: the first one loads compiled kernels.
+those of the engine on this machine, on its second run.
 """
 
 import math

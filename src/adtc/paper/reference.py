@@ -93,7 +93,7 @@ def published_time(data: Data, setting: Setting, monitor: Monitor | None = None)
     """Put the published time beside plain Python on the same question, and the fast engine."""
     watch = monitor or Monitor()
     space = setting.space()
-    profile(data, space, METRICS, monitor=watch)  # loads the compiled kernels
+    profile(data, space, METRICS, monitor=watch)  # loads what is needed once
     found = profile(data, space, METRICS, monitor=watch)
     record = found.record
     plain = plain_run(data, space, memo=False, monitor=watch)

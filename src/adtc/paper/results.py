@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from adtc.profiles.writing import write_csv, write_whole
+from adtc.atomic import write_whole
+from adtc.profiles.writing import write_csv
 from adtc.show import Picture
 
 Cell = str | int | float | None
@@ -77,9 +78,7 @@ class Result:
             "files": files,
         }
         text = json.dumps(told, indent=2, allow_nan=False, ensure_ascii=False)
-        write_whole(
-            folder / f"{name}.json", lambda place: place.write_text(f"{text}\n", encoding="utf-8")
-        )
+        write_whole(folder / f"{name}.json", f"{text}\n")
         return told
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Number
-from adtc.engine.columns import Ratios, fractions, least_at
+from adtc.engine.columns import Ratios, floats, fractions, least_at
 from adtc.engine.values import Values, distinct_values
 from adtc.errors import QueryError
 from adtc.profiles.writing import json_number, labels_of
@@ -30,6 +30,8 @@ MOST = 1000
 """Most bins of an axis."""
 
 _NEAR = 1e-12  # relative: far more than the rounding of a quotient of two integers
+_FEW = 1000
+_TINY = 1e-300  # so that a value is near an edge of 0, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,13 +209,11 @@ def _places(column: Ratios, edges: tuple[Fraction, ...]) -> Codes:
     undefined = (column.bottom == 0).astype(bool)
     if not edges:
         return np.zeros(len(undefined), np.int64)
-    near = column.top.astype(np.float64) / np.where(undefined, 1, column.bottom).astype(np.float64)
+    near = floats(column)
     rough = np.array([float(edge) for edge in edges])
-    places = np.searchsorted(rough, near, side="right").astype(np.int64)
-    unclear = np.zeros(len(near), bool)
-    for neighbour in (places - 1, places):
-        edge = rough[np.clip(neighbour, 0, len(rough) - 1)]
-        unclear |= np.abs(near - edge) <= _NEAR * (np.abs(near) + np.abs(edge))
+    around = _NEAR * np.abs(rough) + _TINY
+    places = np.searchsorted(rough - around, near, side="left").astype(np.int64)
+    unclear = places != np.searchsorted(rough + around, near, side="right")
     unclear &= ~undefined
     exact = distinct_values(Ratios(column.top[unclear], column.bottom[unclear]))
     # values that occur near an edge are few: many cells share them
@@ -289,8 +289,12 @@ def _limits(column: Ratios) -> list[Fraction]:
 
 
 def _whole(column: Ratios) -> bool:
-    defined = column.bottom != 0
-    return bool(np.all(column.top[defined] % column.bottom[defined] == 0))
+    for some in (slice(_FEW), slice(None)):  # a ratio that is none mostly shows at once
+        top, bottom = column.top[some], column.bottom[some]
+        defined = bottom != 0
+        if not bool(np.all(top[defined] % bottom[defined] == 0)):
+            return False
+    return True
 
 
 def _label(one: Bin, text: dict[Fraction, str]) -> str:

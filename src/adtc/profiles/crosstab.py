@@ -126,6 +126,9 @@ class Crosstab:
         caption = f"Number of trees by {self.x} (rows) and {self.y} (columns)"
         return html_table(self._rows(short if shorten else grouped, margins), caption)
 
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def to_json(self) -> dict[str, Any]:
         """Return bins and counts as plain JSON values."""
         return {

@@ -209,7 +209,7 @@ def difference(
     if isinstance(titles, str) or len(titles) != 2:  # noqa: PLR2004
         raise QueryError(f"titles is {titles!r}, expected two names, one for each profile.")
     codes, values = _joint(first, second)
-    cut = first.num_cells
+    cut = len(first.trees)
     return Difference(
         first, second, (str(titles[0]), str(titles[1])), (codes[:cut], codes[cut:]), values
     )

@@ -1,7 +1,7 @@
 """Trees of a profile: drawn uniformly, by number, in order, the best ones, and ones far apart.
 
 The rank of a tree is the number of trees in earlier cells of the profile plus its number within its
-cell (`adtc.engine.walk` says in which order). Every tree that leaves this module was scored on the
+cell (`adtc.engine.ranks` says in which order). Every tree that leaves this module was scored on the
 data again and has its cell's metrics.
 """
 

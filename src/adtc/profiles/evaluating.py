@@ -52,9 +52,9 @@ def evaluate(
     if R.adds_up and not callable(aggregation):
         texts = texts_of(aggregation)
         if all(names(parse_term(text)) <= {*profile.metrics, "N"} for text in texts):
-            cells: Any = side_by_side([profile.values(text) for text in texts], profile.num_cells)
+            cells: Any = side_by_side([profile.values(text) for text in texts], len(profile.trees))
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
-    from adtc.engine.folding import fold  # loads Numba
+    from adtc.engine.folding import fold
 
     keys, leaf, watch = profile.keys.tolist(), question.aggregate, monitor or Monitor()
     return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))

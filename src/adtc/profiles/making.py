@@ -19,6 +19,7 @@ from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
 _ALL_ON = Switches()
+_QUICK = 10**6  # cells: beyond, who wants their number asks the profile for it
 
 
 def profile(
@@ -62,6 +63,7 @@ def profile(
         "ask": "profile",
         "metrics": list(metrics),
         "where": None if where is None else str(where),
+        "define": {n: text for n, text in (define or {}).items() if isinstance(text, str)} or None,
     }
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
@@ -74,14 +76,23 @@ def profile(
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
                 axes = {name: column[order] for name, column in result.axes().items()}
-                return Profile(axes, trees, terms, record)
+                return _counted(Profile(axes, trees, terms, record))
             source = Source(data, space, result.circuit)
-            return Profile(AxisColumns(result.plan.axes, keys), trees, terms, record, keys, source)
-        cells = sorted(good_cells(question, data, record).items())
+            cells = AxisColumns(result.plan.axes, keys)
+            return _counted(Profile(cells, trees, terms, record, keys, source))
+        found = sorted(good_cells(question, data, record).items())
         names = [axis.name for axis in question.axes]
-        indices = np.array([index for index, _ in cells], np.int64).reshape(-1, len(names))
+        indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
         columns = {name: indices[:, i] for i, name in enumerate(names)}
-        return Profile(columns, limbs_of([n for _, n in cells]), dict(question.metrics), record)
+        trees = limbs_of([n for _, n in found])
+        return _counted(Profile(columns, trees, dict(question.metrics), record))
+
+
+def _counted(made: Profile) -> Profile:
+    """Put the number of combinations of metric values into the record, if that is quick."""
+    if len(made.trees) <= _QUICK:
+        made.record.num_cells = made.num_cells
+    return made
 
 
 def _ascending(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp] | slice:

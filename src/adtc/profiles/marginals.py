@@ -1,22 +1,39 @@
-"""What a profile tells about single metrics: marginals, moments, coarser values; all exact."""
+"""What a profile tells about single metrics: marginals, moments, coarser values.
+
+All is exact but rounded moments, which say how far they may be off.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib import import_module
-from math import sqrt
+from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from adtc.algebra.formula import Arithmetic, Name, Number, Term
-from adtc.engine.columns import Column, Ratios, evaluate, from_columns, reduced
+from adtc.engine.columns import (
+    Column,
+    Ratios,
+    evaluate,
+    extreme,
+    floats,
+    from_columns,
+    reduced,
+)
+from adtc.engine.scoring import plain
 from adtc.engine.values import Value, distinct_values
-from adtc.engine.wide import limbs_of
+from adtc.engine.wide import Limbs, limbs_of, total_of
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.profile import Profile, joint_codes
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
+
+Floats = npt.NDArray[np.float64]
+_BLOCK = 1024
+_OFF = 2 * (_BLOCK + 32) * 2.0**-53  # relative: a block's sum, and what goes into it, with room
 
 
 class Drawn:
@@ -64,15 +81,23 @@ class Marginal(Drawn):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Moments:
-    """Mean, variance and range of a metric over the trees where it is defined; None without any."""
+    """Mean, variance and range of a metric over the trees where it is defined; None without any.
+
+    Parameters
+    ----------
+    error
+        How far the mean may be off at most; None if mean and variance are exact. Least and largest
+        value always are.
+    """
 
     metric: str
     trees: int
     undefined: int
-    mean: Fraction | None
-    variance: Fraction | None
+    mean: Fraction | float | None
+    variance: Fraction | float | None
     least: Value
     largest: Value
+    error: float | None = None
 
     @property
     def deviation(self) -> float | None:
@@ -94,6 +119,7 @@ class Moments:
             "trees": self.trees,
             "undefined": self.undefined,
             **{name: json_number(number) for name, number in numbers.items()},
+            "mean_error": self.error,
         }
 
 
@@ -113,8 +139,14 @@ def marginal(profile: Profile, metric: str) -> Marginal:
     return Marginal(metric, values.distinct, tuple(trees))
 
 
-def moments(profile: Profile, metric: str) -> Moments:
-    """Compute mean and variance of a metric over all trees, exactly.
+def moments(profile: Profile, metric: str, *, exact: bool = True) -> Moments:
+    """Compute mean and variance of a metric over all trees.
+
+    Parameters
+    ----------
+    exact
+        False gives them as floats, much faster where a ratio has many values; ``error`` of the
+        result then bounds what rounding may have done to the mean.
 
     Examples
     --------
@@ -124,6 +156,8 @@ def moments(profile: Profile, metric: str) -> Moments:
     >>> found.mean, found.variance, found.least, found.largest
     (Fraction(1, 2), Fraction(11, 108), 0, 1)
     """
+    if not exact:
+        return _rounded_moments(profile, metric)
     found = marginal(profile, metric)
     pairs = found.defined()
     trees = sum(n for _, n in pairs)
@@ -133,6 +167,37 @@ def moments(profile: Profile, metric: str) -> Moments:
     mean = _sum_of_powers(pairs, 1) / trees
     variance = _sum_of_powers(pairs, 2) / trees - mean * mean
     return Moments(metric, trees, undefined, mean, variance, pairs[0][0], pairs[-1][0])
+
+
+def _rounded_moments(profile: Profile, metric: str) -> Moments:
+    column = profile.column(metric)
+    defined = (column.bottom != 0).astype(bool)
+    trees = total_of(profile.trees[defined])
+    undefined = profile.count - trees
+    if not trees:
+        return Moments(metric, 0, undefined, None, None, None, None)
+    values, shares = floats(column), _shares(profile.trees, trees)
+    shares[~defined] = 0
+    mean = _block_sum(values * shares)
+    variance = _block_sum((values - mean) ** 2 * shares)
+    error = _OFF * _block_sum(np.abs(values) * shares)
+    least, largest = (extreme(column, sign) for sign in (1, -1))
+    return Moments(metric, trees, undefined, mean, variance, plain(least), plain(largest), error)
+
+
+def _shares(trees: Limbs, total: int) -> Floats:
+    """Divide numbers of trees by their total; floats hold what counts themselves might exceed."""
+    shift = total.bit_length()
+    shares = np.zeros(len(trees))
+    for place, limb in enumerate(trees.T):
+        shares += np.ldexp(limb.astype(np.float64), 64 * place - shift)
+    shares /= float(Fraction(total, 1 << shift))
+    return shares
+
+
+def _block_sum(numbers: Floats) -> float:
+    """Add floats in blocks, and the sums of blocks exactly: off by less than `_BLOCK` units."""
+    return fsum(np.add.reduceat(numbers, np.arange(0, len(numbers), _BLOCK)).tolist())
 
 
 def rollup(profile: Profile, steps: Mapping[str, Edge]) -> Profile:
@@ -177,7 +242,7 @@ def _rounded(profile: Profile, metric: str, step: Edge) -> Ratios:
     width = read_number(step)
     if width <= 0:
         raise QueryError(f"the step of '{metric}' is {step}, expected a number above 0.")
-    lookup = from_columns(profile.axes, profile.num_cells)
+    lookup = from_columns(profile.axes, len(profile.trees))
     steps = evaluate(Arithmetic("/", profile.term(metric), Number(width)), lookup)
     defined = steps.bottom != 0
     floors = steps.top // np.where(defined, steps.bottom, 1)

@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
-from adtc.engine.columns import evaluate, fractions, from_columns
+from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
+from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import plain
-from adtc.engine.walk import Walk
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -26,7 +27,8 @@ from adtc.profiles.rescoring import Scorer, Value
 
 Array = npt.NDArray[Any]
 _NARROW = 2**62
-_CHUNK = 512  # trees that are scored at once when all are wanted, at most
+_CHUNK = 1024  # trees that are found at once when all are wanted, at most
+_TOGETHER = 2**15  # trees that are drawn at once, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +60,15 @@ class DrawnTree:
         """Make it a model: rules, pictures, predictions."""
         return TreeModel(self.tree, self.data)
 
+    def _repr_html_(self) -> str:
+        return self.model._repr_html_()
+
 
 @dataclass(slots=True)
 class _Tools:
     """What all profiles over one circuit share."""
 
-    walk: Walk
+    ranks: Ranks
     scorer: Scorer
 
 
@@ -76,7 +81,7 @@ class NumberedTrees:
         tools = source.kept.get("tools")
         if tools is None:
             question = source.circuit.ground.plan.question
-            tools = _Tools(Walk(source.circuit), Scorer(source.data, question))
+            tools = _Tools(Ranks(source.circuit), Scorer(source.data, question))
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys: list[int] = profile.keys.tolist()
@@ -133,7 +138,7 @@ class NumberedTrees:
 
     def rank(self, tree: Tree) -> int:
         """Return the rank of a tree."""
-        key, cell_rank = self._tools.walk.rank(tree)
+        key, cell_rank = self._tools.ranks.rank(tree)
         cell = self._at(key)
         if cell < 0:
             values = self._tools.scorer.describe(tree)
@@ -144,30 +149,37 @@ class NumberedTrees:
 
     def trees(self, ranks: Iterable[int], seed: int | None = None) -> list[DrawnTree]:
         """Return the trees of some ranks; each is found and scored once."""
-        ranks = list(ranks)
-        found = []
-        for rank in sorted(set(map(int, ranks))):  # neighbours share the way down
-            cell = self.cell_of(rank)
-            tree = self._tools.walk.unrank(self.keys[cell], rank - self.before(cell))
-            found.append((rank, cell, tree))
-        by_rank = {drawn.rank: drawn for drawn in self._checked(found, seed)}
+        ranks = list(map(int, ranks))
+        some = sorted(set(ranks))
+        by_rank: dict[int, DrawnTree] = {}
+        for at in range(0, len(some), _TOGETHER):
+            found = self._found(some[at : at + _TOGETHER], seed)
+            by_rank.update((drawn.rank, drawn) for drawn in found)
         return [by_rank[rank] for rank in ranks]
 
     def in_order(self, start: int, stop: int) -> Iterator[DrawnTree]:
-        """Yield the trees from one rank to another, scored in growing groups."""
-        following = itertools.islice(self._following(start), max(0, stop - start))
+        """Yield the trees from one rank to another, found and scored in growing groups."""
         size = 1
-        while group := list(itertools.islice(following, size)):
-            yield from self._checked(group, None)
-            size = min(2 * size, _CHUNK)
+        while start < stop:
+            some = range(start, min(stop, start + size))
+            yield from self._found(some, None)
+            start, size = some.stop, min(2 * size, _CHUNK)
 
-    def _following(self, start: int) -> Iterator[tuple[int, int, Tree]]:
-        first = self.cell_of(start)
-        for cell in range(first, len(self.keys)):
-            before = self.before(cell)
-            offset = start - before if cell == first else 0
-            trees = self._tools.walk.trees(self.keys[cell], offset)
-            yield from ((rank, cell, tree) for rank, tree in enumerate(trees, before + offset))
+    def _found(self, ranks: Sequence[int], seed: int | None) -> list[DrawnTree]:
+        """Find the trees of ascending ranks, and check them."""
+        cells = np.array([self.cell_of(rank) for rank in ranks], np.int64)
+        distinct, code = np.unique(cells, return_inverse=True)
+        before = [self.before(cell) for cell in distinct.tolist()]
+        within = [rank - before[c] for rank, c in zip(ranks, code.tolist(), strict=True)]
+        assert self.profile.keys is not None
+        forest = self._tools.ranks.unrank_many(self.profile.keys[cells], within)
+        metrics = self._checked(forest, distinct, code)
+        counts = [self.before(c + 1) - b for c, b in zip(distinct.tolist(), before, strict=True)]
+        rows = zip(forest.trees(), ranks, within, code.tolist(), strict=True)
+        return [
+            DrawnTree(tree, rank, cell_rank, counts[c], dict(metrics[c]), self.data, seed)
+            for tree, rank, cell_rank, c in rows
+        ]
 
     def _at(self, key: int) -> int:
         """Find the cell of a key; −1 if there is none."""
@@ -176,42 +188,39 @@ class NumberedTrees:
             return -1
         return int(self._by_key[at])
 
-    def _checked(self, found: Sequence[tuple[int, int, Tree]], seed: int | None) -> list[DrawnTree]:
-        """Score trees on the data and hold the values against those of their cells."""
-        if not found:
-            return []
-        positions = np.array([cell for _, cell, _ in found])
-        axes = {name: column[positions] for name, column in self.profile.axes.items()}
-        lookup = from_columns(axes, len(found))
-        plan = self._tools.walk.circuit.ground.plan
-        scores = self._tools.scorer.values([tree for *_, tree in found])
+    def _checked(self, forest: Forest, cells: Array, code: Array) -> list[dict[str, Value]]:
+        """Score trees on the data and hold the values against those of their cells.
+
+        Returns the metrics of the cells; the tree at ``i`` is in the cell ``cells[code[i]]``.
+        """
+        axes = {name: column[cells] for name, column in self.profile.axes.items()}
+        lookup = from_columns(axes, len(cells))
+        plan = self._tools.ranks.circuit.ground.plan
         terms = {name: plan.over_axes(term) for name, term in plan.question.metrics}
-        values = {
-            name: [plain(value) for value in fractions(evaluate(term, lookup))]
-            for name, term in terms.items()
-        }
-        for name, scored in scores.items():
-            for (_, _, tree), here, cell in zip(found, scored, values[name], strict=True):
-                if here != cell:
-                    raise RuntimeError(
-                        f"the tree {to_string(tree)} has {name} = {here} on the data, but its "
-                        f"cell says {cell}."
-                    )
+        values = {name: reduced(evaluate(term, lookup)) for name, term in terms.items()}
+        for name, scored in self._tools.scorer.values(forest).items():
+            _compare(name, scored, values[name], forest, code)
         shown = {
-            name: values[name]
-            if terms.get(name) == term
-            else [plain(value) for value in fractions(evaluate(term, lookup))]
+            name: values[name] if terms.get(name) == term else evaluate(term, lookup)
             for name, term in self.profile.metrics.items()
         }
+        columns = {name: _plain(column) for name, column in shown.items()}
         return [
-            DrawnTree(
-                tree,
-                rank,
-                rank - self.before(cell),
-                self.before(cell + 1) - self.before(cell),
-                {name: column[at] for name, column in shown.items()},
-                self.data,
-                seed,
-            )
-            for at, (rank, cell, tree) in enumerate(found)
-        ]
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ] or [{} for _ in cells]
+
+
+def _plain(column: Ratios) -> list[Value]:
+    return [plain(value) for value in fractions(column)]
+
+
+def _compare(name: str, scored: Ratios, cells: Ratios, forest: Forest, code: Array) -> None:
+    """Raise if a tree has another value of a metric than its cell; both are in lowest terms."""
+    differ = (scored.top != cells.top[code]) | (scored.bottom != cells.bottom[code])
+    if differ.any():
+        at = int(np.flatnonzero(differ)[0])
+        here, there = _plain(scored)[at], _plain(cells)[code[at]]
+        raise RuntimeError(
+            f"the tree {to_string(forest.trees()[at])} has {name} = {here} on the data, but its "
+            f"cell says {there}."
+        )

@@ -38,7 +38,7 @@ from adtc.engine.values import Values, distinct_values
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
 
-if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved profile needs none
+if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
@@ -54,6 +54,9 @@ if TYPE_CHECKING:  # the circuit brings the compiler along; reading a saved prof
     from adtc.profiles.pareto import Front
 
 X = TypeVar("X", Formula, Term)
+_MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
+_EXACT = 2**21
+_LOW = np.uint64(0xFFFFFFFF)
 
 
 class Source:
@@ -62,8 +65,7 @@ class Source:
     Parameters
     ----------
     circuit
-        The circuit, or a function that makes it when it is first asked for: a saved one brings the
-        compiler along, which reading the profile does not need.
+        The circuit, or a function that makes it when it is first asked for.
 
     Attributes
     ----------
@@ -136,10 +138,15 @@ class Profile:
         """Count the trees."""
         return total_of(self.trees)
 
-    @property
+    @cached_property
     def num_cells(self) -> int:
-        """Count the cells."""
-        return len(self.trees)
+        """Count the combinations of metric values, which are the rows of the table.
+
+        The profile may hold more cells than that: those that only its axes tell apart.
+        """
+        from adtc.profiles.rows import count_rows
+
+        return count_rows(self)
 
     @property
     def status(self) -> Status:
@@ -176,7 +183,7 @@ class Profile:
     def column(self, text: str) -> Ratios:
         """Compute a metric, or a term over metrics, in every cell, exactly."""
         if text not in self._columns:
-            lookup = from_columns(self.axes, self.num_cells)
+            lookup = from_columns(self.axes, len(self.trees))
             self._columns[text] = evaluate(self.term(text), lookup)
         return self._columns[text]
 
@@ -194,8 +201,8 @@ class Profile:
         if formula is None:
             return self
         parsed = parse(formula) if isinstance(formula, str) else formula
-        lookup = from_columns(self.axes, self.num_cells)
-        return self.take(satisfied(self._over_axes(parsed), lookup, self.num_cells))
+        lookup = from_columns(self.axes, len(self.trees))
+        return self.take(satisfied(self._over_axes(parsed), lookup, len(self.trees)))
 
     def take(self, cells: npt.NDArray[Any]) -> "Profile":
         """Keep some cells, given by truth values or positions."""
@@ -214,7 +221,9 @@ class Profile:
 
     def totals(self, groups: npt.NDArray[np.int64], n: int) -> list[int]:
         """Count the trees of each group of cells, 0 … n − 1; cells of group −1 are left out."""
-        return sums_of(self.trees, groups, n)
+        if n > _MANY_GROUPS:
+            return sums_of(self.trees, groups, n)
+        return _sums_of_few(self.trees, groups, n)
 
     def need_source(self, purpose: str) -> Source:
         """Return what trees are drawn from, or say why there is none."""
@@ -304,11 +313,11 @@ class Profile:
 
         return marginal(self, metric)
 
-    def moments(self, metric: str) -> "Moments":
+    def moments(self, metric: str, *, exact: bool = True) -> "Moments":
         """Compute mean and variance of a metric: see `adtc.profiles.marginals.moments`."""
         from adtc.profiles.marginals import moments
 
-        return moments(self, metric)
+        return moments(self, metric, exact=exact)
 
     def rollup(self, steps: Mapping[str, Any]) -> "Profile":
         """Round metrics down and merge cells: see `adtc.profiles.marginals.rollup`."""
@@ -378,8 +387,27 @@ class Profile:
 
     def _extreme(self, call: Call) -> Fraction | None:
         """Find the least or largest value of a term over the axes."""
-        values = evaluate(call.arguments[0], from_columns(self.axes, self.num_cells))
+        values = evaluate(call.arguments[0], from_columns(self.axes, len(self.trees)))
         return extreme(values, 1 if call.function == "least" else -1)
+
+
+def _sums_of_few(trees: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[int]:
+    """Sum the numbers of each of few groups exactly, without sorting.
+
+    Floats hold sums of 2^21 halves of a limb, each below 2^32, exactly.
+    """
+    sums = [0] * n
+    for start in range(0, len(groups), _EXACT):
+        rows, limbs = groups[start : start + _EXACT], trees[start : start + _EXACT]
+        if bool(np.any(rows < 0)):
+            rows, limbs = rows[rows >= 0], limbs[rows >= 0]
+        for place, limb in enumerate(limbs.T):
+            for shift, half in ((0, limb & _LOW), (32, limb >> np.uint64(32))):
+                if half.any():
+                    part = np.bincount(rows, half.astype(np.float64), n)
+                    shifts = 64 * place + shift
+                    sums = [a + (int(b) << shifts) for a, b in zip(sums, part, strict=True)]
+    return sums
 
 
 def joint_codes(codes: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

@@ -4,22 +4,32 @@ Rows are sent down each tree as bits, and metrics are computed from the rows tha
 nothing is taken from the circuit that the trees came from.
 """
 
-from collections.abc import Sequence
+import itertools
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
+from adtc.algebra.forests import Forest
 from adtc.algebra.formula import names
-from adtc.algebra.trees import Leaf, Tree, size, to_string
+from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
-from adtc.data.bits import pack
-from adtc.engine.columns import Column, Lookup, evaluate, fractions, from_columns, satisfied
+from adtc.data.bits import pack, unpack
+from adtc.engine.columns import (
+    Column,
+    Lookup,
+    Ratios,
+    evaluate,
+    fractions,
+    from_columns,
+    reduced,
+    satisfied,
+)
 from adtc.engine.query import Question, row_groups
-from adtc.engine.scoring import plain
 
 Value = Fraction | int | None  # None: undefined
-Words = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
 _FITS = 2**62
 
@@ -30,17 +40,7 @@ class Scorer:
     def __init__(self, data: Data, question: Question) -> None:
         self.data, self.question = data, question
         groups, member = row_groups(data)
-        width = max(1, int(data.weights.max()).bit_length())
-        planes = [
-            (g, b, (member == g) & (data.weights >> b & 1 == 1))
-            for g in range(len(groups))
-            for b in range(width)
-        ]
-        planes = [plane for plane in planes if plane[2].any()]
-        self._words = np.stack([pack(rows) for *_, rows in planes])
-        self._worth = np.zeros((len(planes), len(groups)), np.int64)
-        for at, (g, b, _) in enumerate(planes):
-            self._worth[at, g] = 1 << b
+        self._table = _planes(data, member, len(groups))
         used = names(question.constraint).union(*(names(term) for _, term in question.metrics))
         functionals = {
             axis.name: axis.functional
@@ -54,36 +54,33 @@ class Scorer:
             for name, f in functionals.items()
         }
 
-    def values(self, trees: Sequence[Tree]) -> dict[str, list[Value]]:
+    def values(self, forest: Forest) -> dict[str, Ratios]:
         """Compute the question's metrics of some trees; they must satisfy its constraint."""
-        lookup = self._lookup(trees)
-        good = satisfied(self.question.constraint, lookup, len(trees))
+        lookup = self._lookup(forest)
+        good = satisfied(self.question.constraint, lookup, len(forest))
         if not good.all():
-            first = trees[int(np.flatnonzero(~good)[0])]
+            first = forest.trees()[int(np.flatnonzero(~good)[0])]
             raise RuntimeError(
                 f"the tree {to_string(first)} was found among those that satisfy "
                 f"{self.question.constraint}, but on the data it does not."
             )
-        return self._metrics(lookup)
+        return {name: reduced(evaluate(term, lookup)) for name, term in self.question.metrics}
 
     def describe(self, tree: Tree) -> str:
         """Write a tree's metrics, whether it is good or not."""
-        scores = self._metrics(self._lookup([tree]))
+        lookup = self._lookup(Forest.of([tree]))
+        scores = {
+            name: fractions(evaluate(term, lookup))[0] for name, term in self.question.metrics
+        }
         return ", ".join(
-            f"{name} = {'undefined' if value is None else value}"
-            for name, (value,) in scores.items()
+            f"{name} = {'undefined' if value is None else value}" for name, value in scores.items()
         )
 
-    def _metrics(self, lookup: Lookup) -> dict[str, list[Value]]:
-        return {
-            name: [plain(value) for value in fractions(evaluate(term, lookup))]
-            for name, term in self.question.metrics
-        }
-
-    def _lookup(self, trees: Sequence[Tree]) -> Lookup:
+    def _lookup(self, forest: Forest) -> Lookup:
         """Measure the counts that metrics are made of."""
-        rows = np.stack([self._rows(tree) for tree in trees])  # [tree, label, group]
-        sizes = np.array([size(tree) for tree in trees], np.int64)
+        labels, control = len(self.data.labels), _core.Control()
+        rows: Counts = _core.route_rows(self._table, forest.starts, forest.codes, labels, control)
+        sizes = forest.sizes
         columns: dict[str, Column] = {}
         for name, weights in self._weights.items():
             largest = max(abs(w) for row in weights for w in row) * (self.data.total + 1)
@@ -91,20 +88,26 @@ class Scorer:
             kind = np.int64 if largest < _FITS else object
             weighted = rows.astype(kind) * np.array(weights, kind)
             columns[name] = weighted.sum(axis=(1, 2)) + self._per_leaf[name] * sizes.astype(kind)
-        return from_columns(columns, len(trees))
+        return from_columns(columns, len(forest))
 
-    def _rows(self, tree: Tree) -> Counts:
-        """Count the rows by predicted label and row group."""
-        counts = np.zeros((len(self.data.labels), len(self._words)), np.int64)
-        self._send(tree, None, counts)
-        found: Counts = counts @ self._worth
-        return found
 
-    def _send(self, tree: Tree, arrived: Words | None, counts: Counts) -> None:
-        if isinstance(tree, Leaf):
-            here = self._words if arrived is None else self._words & arrived
-            counts[tree.label] += np.bitwise_count(here).sum(axis=1, dtype=np.int64)
-            return
-        column = self.data.bits[tree.feature]
-        self._send(tree.t1, column if arrived is None else arrived & column, counts)
-        self._send(tree.t0, ~column if arrived is None else arrived & ~column, counts)
+def _planes(data: Data, member: Counts, groups: int) -> Any:
+    """Lay the rows out by group and binary digit of their weight."""
+    dense = unpack(data.bits, data.n_rows)
+    width = max(1, int(data.weights.max()).bit_length())
+    planes = [
+        (g, b, np.flatnonzero((member == g) & (data.weights >> b & 1 == 1)))
+        for g in range(groups)
+        for b in range(width)
+    ]
+    planes = [plane for plane in planes if len(plane[2])]
+    packed = [pack(dense.take(rows, axis=1)) for *_, rows in planes]
+    totals = [sum(len(rows) << b for h, b, rows in planes if h == g) for g in range(groups)]
+    return _core.Table(
+        words=np.ascontiguousarray(np.concatenate(packed, axis=1)),
+        offsets=np.array([0, *itertools.accumulate(p.shape[1] for p in packed)], np.int64),
+        rows=np.array([len(rows) for *_, rows in planes], np.int64),
+        plane_group=np.array([g for g, _, _ in planes], np.int64),
+        plane_shift=np.array([b for _, b, _ in planes], np.int64),
+        totals=np.array(totals, np.int64),
+    )

@@ -1,21 +1,14 @@
-"""Profiles on disk: one ZIP file with JSON, Parquet and NumPy arrays inside; no pickle.
+"""Profiles on disk: one file with JSON, Parquet and NumPy arrays inside; no pickle.
 
-``mimetype`` comes first, so that a foreign file is told from a damaged one; ``manifest.json`` names
-the format, the run and the checksum of every other member; ``cells.parquet`` holds the cells. With
-the circuit come ``data/`` and ``circuit/``. Loading checks every byte but needs no compiler: the
-circuit is put together when a tree is first asked for.
+``cells.parquet`` holds the cells. With the circuit come ``data/`` and ``circuit/``, and all parts
+are held against each other. Loading checks every byte; the circuit is put
+together when a tree is first asked for. The container is in ``archive``.
 """
 
-import hashlib
 import io
-import json
-import os
-import secrets
-import stat
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -23,27 +16,25 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from adtc._version import __version__
 from adtc.algebra.store import term_from_json, term_to_json
+from adtc.atomic import reason_of, replacing
 from adtc.data.store import data_from_json, data_to_json
+from adtc.engine.columns import satisfied
 from adtc.engine.record import RunRecord
 from adtc.engine.spaces import space_from_json, space_to_json
-from adtc.errors import DataError
+from adtc.errors import DataError, QueryError
+from adtc.profiles.archive import Archive, OtherFormatError, encode, write_archive
+from adtc.profiles.belonging import ROOT, Parts, all_cells, belonging
 from adtc.profiles.profile import Profile, Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     from adtc.engine.circuit import Circuit
 
-FORMAT = 1
-"""The newest file format that this version writes and reads."""
-
 Array = npt.NDArray[Any]
-_MIMETYPE = b"application/vnd.adtc.profile"
-_MAGIC = b"mimetype" + _MIMETYPE
-_MAGIC_AT = 30  # behind the first member's header
-_LARGE = 2**30
+Member = tuple[str, bytes | Array]
 
 
 def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = False) -> Path:
@@ -77,29 +68,19 @@ def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = Fa
     ...     load_profile(save_profile(found, f"{folder}/run.adtc")).where("error = 0").count
     1
     """
-    parts = _circuit_parts(profile) if circuit else {}
-    manifest: dict[str, Any] = {
-        "format": "adtc profile",
-        "version": FORMAT,
-        "adtc": __version__,
+    about: dict[str, Any] = {
         "record": profile.record.to_json(),
         "metrics": {name: term_to_json(term) for name, term in profile.metrics.items()},
+        "cells": len(profile.trees),
         "circuit": circuit,
-        "members": {},
     }
-    with (
-        _replacing(Path(path)) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-    ):
-        members = manifest["members"]
-        archive.writestr(zipfile.ZipInfo("mimetype"), _MIMETYPE)
-        cells = zipfile.ZipInfo("cells.parquet")  # not deflated: Parquet packs by itself
-        members["cells.parquet"] = _put(archive, cells, _cells_to_parquet(profile))
-        for folder, (plain, arrays) in parts.items():
-            members[f"{folder}.json"] = _put(archive, f"{folder}.json", _encode(plain))
-            for name, array in arrays.items():
-                members[f"{folder}/{name}.npy"] = _put(archive, f"{folder}/{name}.npy", array)
-        archive.writestr("manifest.json", _encode(manifest))
+    members: list[Member] = []
+    if circuit:
+        parts, members = _apart(profile)
+        about["filtered"] = parts.filtered
+    with replacing(path) as file:
+        cells = ("cells.parquet", _cells_to_parquet(profile))
+        write_archive(file, [cells, *members], about)
     return Path(path)
 
 
@@ -109,97 +90,144 @@ def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
     Parameters
     ----------
     circuit
-        False leaves the circuit in the file: faster, if no tree is to be drawn. Otherwise the whole
-        file is checked now, and the circuit is put together when the first tree is asked for.
+        False leaves the circuit in the file: faster, if no tree is to be drawn. Otherwise it is put
+        together when the first tree is asked for. The file is checked either way.
 
     Raises
     ------
     DataError
-        Where there is no such file, or it is foreign, damaged or made by a newer version.
+        Where there is no such file, or it is foreign, damaged, changed or of another format.
+
+    See Also
+    --------
+    adtc.verify : the same checks and more, with a line for each.
     """
     path = Path(path)
-    try:
-        with path.open("rb") as file:
-            return _load(file, path, circuit=circuit)
-    except FileNotFoundError:
-        raise DataError(f"there is no file '{path}'; give the path of a saved profile.") from None
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be read: {_reason(error)}.") from None
+    with opened_file(path) as file, intact(path):
+        content = Content(Archive(file, str(path)))
+        for _ in content.checks():
+            pass
+        return content.profile(path if circuit else None)
 
 
-def _load(file: IO[bytes], path: Path, *, circuit: bool) -> Profile:
-    head = file.read(_MAGIC_AT + len(_MAGIC))
-    if not head.startswith(b"PK") or head[_MAGIC_AT:] != _MAGIC:
-        raise DataError(
-            f"'{path}' is not a saved profile; give a file that `profile.save` or "
-            f"`adtc profile -o` wrote."
+@dataclass(slots=True)
+class Content:
+    """What an intact archive holds; nothing of it is unpacked before it is asked for."""
+
+    archive: Archive
+
+    @property
+    def has_circuit(self) -> bool:
+        """Tell whether the circuit is in the file, and with it the rows."""
+        return bool(self.archive.manifest["circuit"])
+
+    def checks(self) -> Iterator[str]:
+        """Check that the parts belong together, as far as they are there; say what was checked."""
+        profile = self.profile(None)
+        yield f"the table of cells has the {len(profile.trees):,} rows that the manifest tells"
+        if self.has_circuit:
+            yield from belonging(self.parts(profile))
+
+    def profile(self, path: Path | None) -> Profile:
+        """Make the profile; with the path of the file, its trees can be drawn."""
+        manifest = self.archive.manifest
+        known = {field.name for field in fields(RunRecord)}  # a later record may tell more
+        record = RunRecord(**{k: v for k, v in manifest["record"].items() if k in known})
+        axes, trees, keys = _cells_from_parquet(
+            self.archive.read("cells.parquet"), manifest["cells"]
         )
-    with _intact(path):
-        archive = zipfile.ZipFile(file)
-        manifest = json.loads(archive.read("manifest.json"))
-        version, maker = int(manifest["version"]), str(manifest["adtc"])
-    if version > FORMAT:
-        raise DataError(
-            f"'{path}' was made by adtc {maker} in format {version}; this is adtc {__version__}, "
-            f"which reads up to format {FORMAT}: upgrade adtc."
+        metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
+        source = self._source(path) if path is not None and self.has_circuit else None
+        return Profile(axes, trees, metrics, record, keys, source)
+
+    def parts(self, profile: Profile) -> Parts:
+        """Unpack what can be held against each other."""
+        circuit = self.archive.plain("circuit.json")
+        return Parts(
+            profile,
+            data_from_json(self.archive.plain("data.json"), self.archive.arrays("data")),
+            space_from_json(circuit["asked"]),
+            circuit,
+            self.archive.arrays("circuit", ROOT) if circuit["levels"] else {},
+            bool(self.archive.manifest["filtered"]),
         )
-    with _intact(path):
-        return _profile(manifest, _verified(archive, manifest["members"]), path, circuit=circuit)
+
+    def _source(self, path: Path) -> Source:
+        data = data_from_json(self.archive.plain("data.json"), self.archive.arrays("data"))
+        plain, arrays = self.archive.plain("circuit.json"), self.archive.arrays("circuit")
+
+        def make() -> "Circuit":
+            from adtc.engine.store import circuit_from_json
+
+            with intact(path):  # its digest is right, but its maker may have been wrong
+                return circuit_from_json(plain, arrays, data)
+
+        return Source(data, space_from_json(plain["asked"]), make)
 
 
 @contextmanager
-def _intact(path: Path) -> Iterator[None]:
-    """Turn whatever goes wrong inside a file into one sentence."""
+def opened_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to read, or say why that cannot be."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        raise DataError(f"there is no file '{path}'; give the path of a saved profile.") from None
+    except OSError as error:
+        raise DataError(f"'{path}' cannot be read: {reason_of(error)}.") from None
+    except ValueError:  # a NUL, or half a character
+        raise DataError(f"'{path}' cannot be read: no file can have this name.") from None
+    with file:
+        yield file
+
+
+@contextmanager
+def intact(path: Path) -> Iterator[None]:
+    """Turn whatever is wrong inside a file into one sentence."""
     try:
         yield
-    except MemoryError:
+    except (MemoryError, OtherFormatError):
         raise
     except Exception as error:  # zipfile, zlib, JSON and NumPy each have their own ways to fail
+        reason = str(error) if isinstance(error, DataError) else "it cannot be unpacked"
         raise DataError(
-            f"'{path}' is damaged and cannot be loaded: take another copy, or make the profile "
-            f"anew."
+            f"'{path}' is damaged, or was changed after it was saved: {reason}; take another "
+            f"copy, or make the profile anew."
         ) from error
 
 
-def _profile(
-    manifest: Mapping[str, Any], content: Mapping[str, bytes], path: Path, *, circuit: bool
-) -> Profile:
-    known = {field.name for field in fields(RunRecord)}  # a later record may tell more
-    record = RunRecord(**{k: v for k, v in manifest["record"].items() if k in known})
-    axes, trees, keys = _cells_from_parquet(content["cells.parquet"])
-    metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
-    source = _source(content, path) if circuit and manifest["circuit"] else None
-    return Profile(axes, trees, metrics, record, keys, source)
-
-
-def _circuit_parts(profile: Profile) -> dict[str, tuple[dict[str, Any], dict[str, Array]]]:
+def _apart(profile: Profile) -> tuple[Parts, list[Member]]:
     """Take apart what trees are drawn from, before a file is opened."""
     from adtc.engine.store import circuit_to_json
 
     source = profile.need_source("saving it with the circuit")
     plain, arrays = circuit_to_json(source.circuit)
-    return {
-        "data": data_to_json(source.data),
-        "circuit": ({"asked": space_to_json(source.space), **plain}, arrays),
-    }
+    plain = {"asked": space_to_json(source.space), **plain}
+    root = {name: arrays[name] for name in ROOT} if plain["levels"] else {}
+    plan, (keys, _) = source.circuit.ground.plan, all_cells(plain, root)
+    good = int(satisfied(plan.question.constraint, plan.lookup(keys), len(keys)).sum())
+    parts = Parts(profile, source.data, source.space, plain, root, len(profile.trees) < good)
+    try:
+        for _ in belonging(parts):  # what would be refused later must not be saved now
+            pass
+    except DataError as error:
+        raise QueryError(
+            f"this profile cannot be saved with its circuit, because {error}: save it without."
+        ) from None
+    folders = {"data": data_to_json(source.data), "circuit": (plain, arrays)}
+    return parts, list(_members(folders))
 
 
-def _source(content: Mapping[str, bytes], path: Path) -> Source:
-    data = data_from_json(json.loads(content["data.json"]), _arrays("data", content))
-    plain = json.loads(content["circuit.json"])
-    stored = {name: saved for name, saved in content.items() if name.startswith("circuit/")}
-
-    def make() -> "Circuit":
-        from adtc.engine.store import circuit_from_json
-
-        with _intact(path):  # its checksums are right, but its maker may have been wrong
-            return circuit_from_json(plain, _arrays("circuit", stored), data)
-
-    return Source(data, space_from_json(plain["asked"]), make)
+def _members(folders: Mapping[str, tuple[Any, Mapping[str, Array]]]) -> Iterator[Member]:
+    for folder, (plain, arrays) in folders.items():
+        yield f"{folder}.json", encode(plain)
+        yield from ((f"{folder}/{name}.npy", array) for name, array in arrays.items())
 
 
 def _cells_to_parquet(profile: Profile) -> bytes:
-    """Write axes, number of trees by limbs (lowest first) and keys as columns."""
+    """Write axes, number of trees by limbs (lowest first) and keys as columns, packed nowhere.
+
+    The archive packs them: then the size of the table is never more than that of its member.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -214,18 +242,28 @@ def _cells_to_parquet(profile: Profile) -> bytes:
     columns |= {f"trees {i}": pa.array(profile.trees[:, i]) for i in range(limbs)}
     if profile.keys is not None:
         columns["key"] = pa.array(profile.keys)
+    schema = pa.schema([pa.field(name, a.type, nullable=False) for name, a in columns.items()])
     buffer = io.BytesIO()
-    pq.write_table(pa.table(columns), buffer, compression="zstd")
+    pq.write_table(
+        pa.table(list(columns.values()), schema=schema),
+        buffer,
+        compression="none",
+        use_dictionary=False,
+        column_encoding="PLAIN",
+        write_statistics=False,
+    )
     return buffer.getvalue()
 
 
 def _cells_from_parquet(
-    content: bytes,
+    content: bytes, rows: int
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint64], npt.NDArray[np.int64] | None]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.ParquetFile(pa.BufferReader(content)).read().combine_chunks()
+    file = pq.ParquetFile(pa.BufferReader(content))
+    _check_parquet(file.metadata, rows, len(content))
+    table = file.read(use_threads=False).combine_chunks()
     axes, limbs = {}, []
     for name in table.column_names:
         kind, _, rest = name.partition(" ")
@@ -240,94 +278,29 @@ def _cells_from_parquet(
     return axes, np.array(np.stack(limbs, axis=1), np.uint64, order="C"), keys
 
 
+def _check_parquet(metadata: "pq.FileMetaData", rows: int, size: int) -> None:
+    """Refuse a table that would be larger than its bytes, before it is read."""
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
+    if metadata.num_rows != rows or sum(group.num_rows for group in groups) != rows:
+        raise DataError("its table of cells has another number of rows than told")
+    plain = all(
+        chunk.compression == "UNCOMPRESSED"
+        and not chunk.has_dictionary_page
+        and set(chunk.encodings) <= {"PLAIN", "RLE"}
+        for chunk in chunks
+    )
+    least = sum(chunk.num_values * (8 if chunk.physical_type == "INT64" else 4) for chunk in chunks)
+    if not plain or least > size:
+        raise DataError("its table of cells is packed, or larger than its member")
+
+
 def _numbers(column: "pa.ChunkedArray") -> Array:
     """View a column of whole numbers; Arrow's own way would import pandas where it is installed."""
     if not len(column):
         return np.zeros(0, str(column.type))
     (part,) = column.chunks
     if part.null_count:
-        raise DataError("a number is missing.")
+        raise DataError("a number is missing")
     whole = np.frombuffer(part.buffers()[1], str(part.type))
     return whole[part.offset : part.offset + len(part)]
-
-
-def _arrays(folder: str, content: Mapping[str, bytes]) -> dict[str, Array]:
-    return {
-        name.removeprefix(f"{folder}/").removesuffix(".npy"): np.lib.format.read_array(
-            io.BytesIO(saved), allow_pickle=False
-        )
-        for name, saved in content.items()
-        if name.startswith(f"{folder}/")
-    }
-
-
-def _encode(plain: Any) -> bytes:
-    return json.dumps(plain, ensure_ascii=False, default=_number).encode()
-
-
-def _number(value: Any) -> Any:
-    """Write NumPy's numbers, which a run record may hold, as plain ones."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"cannot be saved: {value!r}")
-
-
-class _Hashing:
-    """A member of the archive that knows the checksum of what was written to it."""
-
-    def __init__(self, member: IO[bytes]) -> None:
-        self.member, self.digest = member, hashlib.sha256()
-
-    def write(self, part: Any) -> int:
-        self.digest.update(part)
-        return self.member.write(part)
-
-
-def _put(archive: zipfile.ZipFile, name: str | zipfile.ZipInfo, content: bytes | Array) -> str:
-    """Write a member and return its checksum."""
-    size = len(content) if isinstance(content, bytes) else content.nbytes
-    with archive.open(name, "w", force_zip64=size >= _LARGE) as member:
-        hashing = _Hashing(member)
-        if isinstance(content, bytes):
-            hashing.write(content)
-        else:
-            np.lib.format.write_array(hashing, content, allow_pickle=False)
-    return hashing.digest.hexdigest()
-
-
-def _verified(archive: zipfile.ZipFile, checksums: Mapping[str, str]) -> dict[str, bytes]:
-    """Read all members and compare their checksums."""
-    content = {name: archive.read(name) for name in checksums}
-    for name, saved in content.items():
-        if hashlib.sha256(saved).hexdigest() != checksums[name]:
-            raise DataError(f"the checksum of {name} differs.")
-    return content
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a new file beside ``path`` that takes its place once it is complete."""
-    try:
-        target = path.resolve()
-        if target.exists() and not target.is_file():
-            raise DataError(f"'{path}' is no file that could be replaced; give another path.")
-        if not target.parent.is_dir():
-            raise DataError(f"there is no folder '{path.parent}'; make it, or give another path.")
-        temporary = target.with_name(f".adtc-{secrets.token_hex(8)}.part")
-        try:
-            with open(temporary, "xb") as file:
-                if target.exists():
-                    temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-        except BaseException:  # an interrupt, too, must leave no half a file behind
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise DataError(f"'{path}' cannot be written: {_reason(error)}.") from None
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()

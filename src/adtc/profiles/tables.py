@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from adtc.algebra.affine import affine
+from adtc.atomic import replacing
 from adtc.engine.record import log10
 from adtc.engine.values import Value, Values
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile, joint_codes
-from adtc.profiles.writing import write_whole
 
 RECORD = b"adtc_record"
 """The key of the run record in the schema's metadata."""
@@ -75,7 +75,8 @@ def to_csv(profile: Profile, path: str | os.PathLike[str]) -> None:
     from pyarrow import csv
 
     table = to_arrow(profile)
-    write_whole(path, lambda place: csv.write_csv(table, place))
+    with replacing(path) as file:
+        csv.write_csv(table, file)
 
 
 def to_parquet(profile: Profile, path: str | os.PathLike[str]) -> None:
@@ -83,7 +84,8 @@ def to_parquet(profile: Profile, path: str | os.PathLike[str]) -> None:
     from pyarrow import parquet
 
     table = to_arrow(profile)
-    write_whole(path, lambda place: parquet.write_table(table, place))
+    with replacing(path) as file:
+        parquet.write_table(table, file)
 
 
 def sql(profile: Profile, query: str) -> pa.Table:

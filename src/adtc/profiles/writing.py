@@ -1,19 +1,18 @@
-"""Numbers and tables as text, and files that are whole or not there at all.
+"""Numbers and tables as text.
 
 Counts are Python integers of any size and stay exact; a short form says how many digits it keeps.
 """
 
 import csv
 import html
+import io
 import math
 import os
-import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 
-from adtc.errors import QueryError
+from adtc.atomic import write_whole
 
 _SMALL = 100_000  # counts below are short enough in full
 
@@ -140,31 +139,8 @@ def html_table(rows: Sequence[Sequence[str]], caption: str) -> str:
     )
 
 
-def write_whole(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Write a file under a temporary name beside its place, then rename it.
-
-    An interrupted write leaves what was there before.
-    """
-    target = Path(path).resolve()
-    if target.is_dir():
-        raise QueryError(f"cannot write '{path}': it is a folder; name a file in it.")
-    if not target.parent.is_dir():
-        raise QueryError(f"cannot write '{path}': its folder does not exist; make it first.")
-    try:
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as folder:
-            made = Path(folder) / target.name
-            write(made)
-            made.replace(target)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise QueryError(f"cannot write '{path}': {reason}; choose another place.") from None
-
-
 def write_csv(path: str | os.PathLike[str], rows: Sequence[Sequence[str]]) -> None:
     """Write rows of text as a CSV file."""
-
-    def write(place: Path) -> None:
-        with place.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows(rows)
-
-    write_whole(path, write)
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    write_whole(path, text.getvalue())

@@ -59,6 +59,12 @@ def page_style() -> str:
 
 
 @cache
+def report_style() -> str:
+    """Join the style sheets of a report."""
+    return page_style() + asset("report.css")
+
+
+@cache
 def scoped_style() -> str:
     """Join the style sheets of an output in a notebook, for a shadow tree.
 

@@ -97,9 +97,10 @@ def front_data(front: Front, x: str | None = None, y: str | None = None) -> Fron
         if name not in front.names:
             raise QueryError(f"the front has no criterion '{name}', only {', '.join(front.names)}.")
     i, j = (front.names.index(name) for name in chosen)
+    trees = front.trees or (1,) * len(front)  # not counted: all points alike
     rows = sorted(
         (float(p[i] or 0), float(p[j] or 0), log10(n) or 0.0)
-        for p, n in zip(front.points, front.trees, strict=True)
+        for p, n in zip(front.points, trees, strict=True)
     )
     first, second = ("max" if name in front.maximize else "min" for name in chosen)
     view = _view([a for a, _, _ in rows], first), _view([b for _, b, _ in rows], second)
@@ -109,7 +110,7 @@ def front_data(front: Front, x: str | None = None, y: str | None = None) -> Fron
         tuple((a, b) for a, b, _ in rows),
         tuple(log for _, _, log in rows),
         view,
-        cloud_data(front.profile, chosen, view),
+        () if front.profile is None else cloud_data(front.profile, chosen, view),
         "steps-pre" if first == "max" else "steps-post",
     )
 

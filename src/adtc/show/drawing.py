@@ -251,10 +251,13 @@ def _write_form(ax: Any, data: HeatMap, form: int, size: float, unit: tuple[floa
                 colour = colours(norm(shade))
                 lines = text.count("\n") + _DIGIT
                 box = widest([text], 10.0) / 10 * unit[0], lines * unit[1]
-                dx, dy = free_place((x, y), box, path) if path else (0.5, 0.5)
+                place = free_place((x, y), box, path)
+                dx, dy = place or (0.5, 0.5)
                 drawn = ax.text(x + dx, y + dy, text, color=ink_on(colour), **centred)
                 if path:
                     _halo(drawn, colour)
+                if place is None:  # the line makes way where the number cannot
+                    drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
     if data.y.total is not None and data.x.total is not None:
         sums = zip((*data.x.starts, data.x.total), data.x_totals[form], strict=True)
         for x, text in sums:
@@ -271,8 +274,8 @@ def step_path(points: Sequence[Place], steps: str) -> list[Place]:
     return path
 
 
-def free_place(cell: Place, box: tuple[float, float], path: Sequence[Place]) -> Place:
-    """Find where in a cell a text stands clear of a line of steps; in the middle if nowhere.
+def free_place(cell: Place, box: tuple[float, float], path: Sequence[Place]) -> Place | None:
+    """Find where in a cell a text stands clear of a line of steps; None if nowhere.
 
     Parameters
     ----------
@@ -286,7 +289,7 @@ def free_place(cell: Place, box: tuple[float, float], path: Sequence[Place]) -> 
             found := _clear_place(cell, (box[0] / 2 + clear, box[1] / 2 + clear), path)
         ) is not None:
             return found
-    return 0.5, 0.5
+    return None
 
 
 def _clear_place(cell: Place, half: tuple[float, float], path: Sequence[Place]) -> Place | None:

@@ -43,7 +43,7 @@ def embedded(profile: Profile, start: tuple[str, str]) -> View:
         The metrics across and upwards that are shown first.
     """
     extent = _FULL
-    if profile.num_cells > _MANY_CELLS:  # so that it takes a moment, not a minute
+    if len(profile.trees) > _MANY_CELLS:  # so that it takes a moment, not a minute
         extent = replace(extent, bins=(10,), fronts=False)
     smaller = [
         replace(extent, fronts=False),

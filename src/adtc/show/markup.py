@@ -45,7 +45,8 @@ def table_html(head: list[str], rows: list[list[str]], *, wordy: bool = False) -
         + "</tr>"
         for row in rows
     )
-    return f'<div class="scroll"><table><tr>{heads}</tr>{body}</table></div>'
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="scroll">{table}</div>'
 
 
 def json_text(value: object) -> str:

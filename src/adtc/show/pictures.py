@@ -228,8 +228,9 @@ def _draw_front(chart: _Chart, data: FrontData) -> None:
         chart.say_none()
         return
     ax = chart.ax
-    across, up = zip(*data.cloud, strict=True)  # the front itself is in it
-    ax.plot(across, up, "s", markersize=1.1, color=FAINT, markeredgewidth=0, rasterized=True)
+    if data.cloud:  # a front found by search knows no other trees
+        across, up = zip(*data.cloud, strict=True)
+        ax.plot(across, up, "s", markersize=1.1, color=FAINT, markeredgewidth=0, rasterized=True)
     xs, ys = zip(*data.points, strict=True)
     ax.plot(xs, ys, drawstyle=data.steps, color=MARK, linewidth=0.9, zorder=3)
     ax.set_xlim(*data.view[0])

@@ -14,8 +14,9 @@ from math import ceil, floor, log10
 from pathlib import Path
 from typing import Any
 
+from adtc.atomic import write_whole
 from adtc.errors import ADTCError, QueryError
-from adtc.profiles.writing import grouped, scientific, write_whole
+from adtc.profiles.writing import grouped, scientific
 
 COLUMN = 3.3
 """Inches: the width of a column of a paper, and of pictures unless told otherwise."""
@@ -71,7 +72,7 @@ class Picture:
                 f"cannot save a picture as '{path}': expected a name that ends in .png, .svg or "
                 f".pdf."
             )
-        write_whole(path, lambda place: place.write_bytes(self.to_bytes(suffix[1:], dpi=dpi)))
+        write_whole(path, self.to_bytes(suffix[1:], dpi=dpi))
 
     def to_bytes(self, form: str = "png", *, dpi: int = 200) -> bytes:
         """Return the picture as "png", "svg" or "pdf"."""

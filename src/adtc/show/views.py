@@ -28,7 +28,7 @@ from adtc.show.heatmap import Axis, axis_data, heatmap_data, signed
 from adtc.show.rows import known_values
 from adtc.show.style import superscript
 
-if TYPE_CHECKING:  # both bring the compiler along; a profile without a circuit needs none
+if TYPE_CHECKING:
     from adtc.engine.nearest import Nearest
     from adtc.profiles.numbered import DrawnTree
 
@@ -122,7 +122,7 @@ def contenders(profile: Profile, x: str, y: str) -> Profile:
 
     Floats decide only where a difference is far above their rounding.
     """
-    if profile.num_cells <= _FEW:
+    if len(profile.trees) <= _FEW:
         return profile
     near = []
     for name in (x, y):
@@ -226,8 +226,11 @@ def metric_values(metrics: Mapping[str, Value]) -> View:
     }
 
 
-def tree_view(drawn: "DrawnTree", *, row: int | None = None) -> View:
-    """Show a tree: picture, rules, metrics; with ``row`` also the way that a row takes."""
+def tree_view(drawn: "DrawnTree", *, row: int | None = None, small: int = 0) -> View:
+    """Show a tree: picture, rules, metrics; with ``row`` also the way that a row takes.
+
+    Leaves of fewer than ``small`` rows show no numbers.
+    """
     model = TreeModel(drawn.tree, drawn.data)
     view: View = {
         "rank": str(drawn.rank),
@@ -235,14 +238,14 @@ def tree_view(drawn: "DrawnTree", *, row: int | None = None) -> View:
         "size": model.size,
         "depth": model.depth,
         "features": list(model.features),
-        "rules": [rule.text for rule in model.rules()],
+        "rules": [rule.text for rule in model.rules(small=small)],
         "tree": tree_to_json(drawn.tree, model.feature_names, model.labels),
         "path": None,
     }
     nodes: list[int] = []
     if row is not None:
         view["path"], nodes = _path(model, drawn.data, row)
-    return {**view, "svg": model.to_svg(highlight=nodes)}
+    return {**view, "svg": model.to_svg(highlight=nodes, small=small)}
 
 
 def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:

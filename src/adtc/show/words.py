@@ -7,6 +7,7 @@ without its table can be described as well.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.metrics import RATIONALS, Schema
@@ -77,6 +78,11 @@ def goal_of(name: str) -> Goal | None:
     if name in _RATES or name.startswith("agreement["):
         return "max"
     return "min" if name in _COSTS or name in _GAPS else None
+
+
+def title_text(name: str) -> str:
+    """Name a metric within a sentence."""
+    return "number of leaves" if name == "size" else _TITLES.get(name, name)
 
 
 def definition(profile: Profile, name: str) -> Definition:
@@ -170,13 +176,13 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
     if data["groups"]:
         table += f" Groups are told apart by {data['sensitive']} ({_listed(data['groups'])})."
     rows, size = space["min_rows_per_leaf"], space.get("max_size")
-    most = f", at most {_many(size, 'leaf', 'leaves')}," if size else ""
+    most = f", at most {many(size, 'leaf', 'leaves')}," if size else ""
     said = [
         ("Data", table),
         (
             "Trees",
-            f"Every decision tree with at most {_many(space['max_depth'], 'test')} on a path"
-            f"{most} and at least {_many(rows, 'row')} in every leaf.",
+            f"Every decision tree with at most {many(space['max_depth'], 'test')} on a path"
+            f"{most} and at least {many(rows, 'row')} in every leaf.",
         ),
         ("Condition", _conditions(profile, extra)),
         (
@@ -205,15 +211,21 @@ def conventions(profile: Profile) -> list[str]:
     """List the choices that decide every count, as sentences."""
     space = profile.record.conventions
     majority = space["labels"] == "majority"
+    share = space.get("min_leaf_share", 0)
     return [
         "A tree is counted as it is written: two trees that predict alike are two trees.",
         "A feature occurs at most once on a path.",
-        f"Every leaf holds at least {_many(space['min_rows_per_leaf'], 'row')}"
+        f"Every leaf holds at least {many(space['min_rows_per_leaf'], 'row')}"
         + (f" ({space['relminsup']} of all rows, rounded up)" if space.get("relminsup") else "")
         + "; a split that would make a smaller one does not exist.",
         "A leaf carries the most frequent label of its rows; ties go to the first label."
         if majority
         else "A leaf may carry any label, also one that few of its rows have.",
+        *(
+            [f"A leaf's label is that of at least {share} of its rows."]
+            if Fraction(str(share))
+            else []
+        ),
         "A split whose two leaves say the same is counted like any other."
         if space["trivial_splits"]
         else "Trees with a split whose two leaves say the same are left out.",
@@ -241,7 +253,8 @@ def record(profile: Profile) -> list[tuple[str, str]]:
     ]
 
 
-def _many(n: Any, one: str, several: str | None = None) -> str:
+def many(n: Any, one: str, several: str | None = None) -> str:
+    """Write a number of things: "1 row", "1,204 rows"."""
     return f"{grouped(n)} {one if n == 1 else several or one + 's'}"
 
 

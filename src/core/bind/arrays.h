@@ -61,6 +61,12 @@ NumpyArray<T> to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
+/// Say how to make a value anew from its attributes, for copies of it.
+template <class... Names>
+nb::tuple remade(nb::handle self, Names... names) {
+    return nb::make_tuple(self.type(), nb::make_tuple(self.attr(names)...));
+}
+
 using ReleaseGil = nb::call_guard<nb::gil_scoped_release>;
 
 }  // namespace adtc

@@ -256,16 +256,6 @@ NumpyArray<double> tree_counts(const BoundLevel& level) {
     return to_numpy(std::move(sums), {paths});
 }
 
-NumpyArray<Index> paths_behind(const BoundLattice& lattice, Array<const bool, 1> marked) {
-    check(length(marked) == lattice.size());
-    Buffer<Index> behind(lattice.size());
-    {
-        nb::gil_scoped_release release;
-        count_behind(lattice, span_of(marked), {behind.data(), marked.shape(0)});
-    }
-    return to_numpy(std::move(behind), {marked.shape(0)});
-}
-
 /// Unpack one axis: (key − low) // stride % radix + offset.
 NumpyArray<Index> axis_column(AnyKeys keys, nb::int_ low, nb::int_ stride, nb::int_ radix, Index offset) {
     const bool wide = are_wide(keys, 1);
@@ -331,6 +321,10 @@ void bind_leaves(nb::module_& module) {
         .def_prop_ro("share_top", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_top; }); })
         .def_prop_ro("share_bottom",
                      [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_bottom; }); })
+        .def("__reduce__", [](nb::handle self) {
+            return remade(self, "key_weights", "key_constant", "cost_weights", "cost_constants", "group_label", "minsup",
+                          "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom");
+        })
         .def_prop_ro("wide", &BoundLeaves::wide);
 }
 
@@ -364,7 +358,6 @@ void bind_tensors(nb::module_& module) {
     module.def("bound_level", &bound_level_paths, nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"),
                nb::arg("labels"), nb::arg("multiplicity"), nb::arg("live"), nb::arg("below"), nb::arg("bounds"));
     module.def("tree_counts", &tree_counts, nb::arg("level"));
-    module.def("paths_behind", &paths_behind, nb::arg("lattice"), nb::arg("marked"));
     module.def("axis_column", &axis_column, nb::arg("keys"), nb::arg("low"), nb::arg("stride"), nb::arg("radix"),
                nb::arg("offset"));
     module.def("marked_cells", &marked_cells, nb::arg("keys"), nb::arg("values"), nb::arg("marked"));

@@ -66,7 +66,10 @@ void bind_types(nb::module_& module) {
         .def_ro("rows", &BoundTable::rows_)
         .def_ro("plane_group", &BoundTable::plane_group_)
         .def_ro("plane_shift", &BoundTable::plane_shift_)
-        .def_ro("totals", &BoundTable::totals_);
+        .def_ro("totals", &BoundTable::totals_)
+        .def("__reduce__", [](nb::handle self) {
+            return remade(self, "words", "offsets", "rows", "plane_group", "plane_shift", "totals");
+        });
 
     nb::class_<BoundLattice>(module, "Lattice")
         .def(nb::init<Array<const Index, 2>, Array<const Index, 1>, Index, Index, Index>(), nb::arg("binomial"),
@@ -75,7 +78,8 @@ void bind_types(nb::module_& module) {
         .def_ro("base", &BoundLattice::base_)
         .def_ro("features", &BoundLattice::features)
         .def_ro("levels", &BoundLattice::levels)
-        .def_ro("rest", &BoundLattice::rest);
+        .def_ro("rest", &BoundLattice::rest)
+        .def("__reduce__", [](nb::handle self) { return remade(self, "binomial", "base", "features", "levels", "rest"); });
 }
 
 }  // namespace adtc

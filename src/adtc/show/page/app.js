@@ -4,25 +4,29 @@ import { showAbout } from "./about.js";
 import { ask } from "./api.js";
 import { beginCompare, currentCompare, drawCompare, loadCompare } from "./compare.js";
 import { beginLandscape, currentLandscape, drawLandscape, landscapeQuery, loadLandscape, showControls } from "./landscape.js";
+import { make } from "./dom.js";
+import { beginNotice, tell } from "./notice.js";
 import { download } from "./pictures.js";
 import { beginQuestion } from "./question.js";
 import { beginShortlist, shortlistRanks } from "./shortlist.js";
 import { beginState, change, state } from "./state.js";
+import { beginTabs, showTab } from "./tabs.js";
 import { beginTrees, currentTree, drawBoth, drawTree, loadPins, loadTree, sideRanks } from "./trees.js";
 
 const MOST_TREES = 12;
 
-function tell(text, bad = false) {
-  const notice = document.getElementById("notice");
-  notice.textContent = text;
-  notice.classList.toggle("bad", bad);
+/** Say in the header which trees are counted; the profile's own condition stands out. */
+function showFacts(overview) {
+  document.getElementById("facts").replaceChildren(...overview.facts.filter(([name]) => name !== "table").map(([name, text]) => (name === "condition"
+    ? make("li", { class: "condition", title: "the profile's own condition" }, "only ", make("code", {}, text))
+    : make("li", { title: name }, text))));
 }
 
 async function begin() {
   const overview = await ask("overview");
   document.title = `${overview.title} (adtc)`;
   document.getElementById("title").textContent = overview.title;
-  document.getElementById("subtitle").textContent = overview.question.slice(0, 2).map(([, text]) => text).join(" ");
+  showFacts(overview);
   showAbout(overview);
 
   const pick = async (i, j) => {
@@ -30,8 +34,7 @@ async function begin() {
       tell("No tree lies in this cell.");
       return;
     }
-    change({ side: "", cell: `${i},${j}`, rank: "" });
-    if (overview.drawable) await drawTree(tell);
+    await drawTree(tell, { side: "", cell: `${i},${j}` });
   };
   const pickCompared = async (side, i, j) => {
     const view = currentCompare();
@@ -40,10 +43,12 @@ async function begin() {
       tell("No tree lies in this cell.");
       return;
     }
-    change({ side: side === "2" || view[parts[0]].counts[i][j] === "0" ? "2" : "1", cell: `${i},${j}`, rank: "" });
-    if (side === "both") await drawBoth(tell);
-    else await drawTree(tell);
-    document.getElementById(side === "both" ? "side-card" : "tree-title").scrollIntoView({ block: "nearest" });
+    const place = { side: side === "2" || view[parts[0]].counts[i][j] === "0" ? "2" : "1", cell: `${i},${j}` };
+    if (side === "both") {
+      change({ ...place, rank: "" });
+      await drawBoth(tell);
+    } else await drawTree(tell, place);
+    document.getElementById(side === "both" ? "side-card" : "tree-card").scrollIntoView({ block: "nearest" });
   };
   const safely = async (work) => {
     try {
@@ -54,6 +59,12 @@ async function begin() {
   };
   let showFormula = () => {};
   const refresh = async (changed) => {
+    if (["where", "x", "y", "bins", "fit", "side", "cell", "rank"].some((name) => changed.has(name))) tell("");
+    if (changed.has("tab")) {
+      showTab();
+      drawLandscape(pick); // a hidden map has no width to fill
+      drawCompare();
+    }
     showControls();
     if (changed.has("where")) showFormula(state.where);
     const place = ["where", "x", "y", "bins", "fit"].some((name) => changed.has(name));
@@ -62,12 +73,17 @@ async function begin() {
     const both = ["where", "x", "y", "bins"].some((name) => changed.has(name));
     if (!both && ["scale", "cell", "side"].some((name) => changed.has(name))) drawCompare();
     if (both && state.side) await safely(() => loadCompare(overview)); // its bins name the tree's cell
-    if (place || ["side", "cell", "rank", "row"].some((name) => changed.has(name))) await safely(() => loadTree(tell));
-    if (changed.has("pins") || changed.has("row")) await safely(() => loadPins(tell));
-    if (both && !state.side) await safely(() => loadCompare(overview));
+    const rest = [];
+    if (place || ["side", "cell", "rank", "row"].some((name) => changed.has(name))) rest.push(safely(() => loadTree(tell)));
+    if (changed.has("pins") || changed.has("row")) rest.push(safely(() => loadPins(tell)));
+    if (both && !state.side) rest.push(safely(() => loadCompare(overview)));
+    await Promise.all(rest); // the first tree may have to be compiled: nothing else waits for it
   };
 
-  beginState({ where: "", x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit: "0" }, refresh);
+  const fit = overview.begin ? "1" : "0";
+  beginState({ where: overview.begin, x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit, tab: "map" }, refresh);
+  beginNotice();
+  beginTabs();
   beginLandscape(overview, pick);
   beginTrees(overview, tell);
   beginShortlist(overview, tell);
@@ -80,12 +96,13 @@ async function begin() {
   document.getElementById("copy-link").addEventListener("click", async () => {
     try {
       await navigator.clipboard.writeText(window.location.href);
-      tell("The link is copied; it leads to this very view while the dashboard runs.");
+      tell("The link is copied; it leads to this very view in this browser while the dashboard runs.");
     } catch {
       tell(window.location.href);
     }
   });
   document.getElementById("export").addEventListener("click", (event) => safely(() => exportReport(event.target)));
+  showTab();
   await refresh(new Set(["where", "x", "row", "pins"]));
   document.body.dataset.ready = "yes";
 }

@@ -2,6 +2,7 @@
 // A cell of either map gives a tree of that profile; one of the difference gives a tree of each.
 
 import { ask } from "./api.js";
+import { make } from "./dom.js";
 import { binText, drawHeatmap } from "./heatmap.js";
 import { treesText } from "./numbers.js";
 import { downloadPicture } from "./pictures.js";
@@ -21,7 +22,8 @@ export function currentCompare() {
 export function beginCompare(overview, picked) {
   if (!overview.compare) return;
   onPick = picked;
-  document.getElementById("compare-card").hidden = false;
+  document.getElementById("tab-compare").hidden = false;
+  showDifferences(overview.compare);
   for (const map of MAPS) {
     for (const kind of ["png", "svg"]) {
       document.getElementById(`${map}-${kind}`).addEventListener("click", () => downloadPicture(shown[map], `adtc-${map}`, kind));
@@ -35,11 +37,22 @@ export function beginCompare(overview, picked) {
   });
 }
 
+/** Say in what the two questions differ; the maps alone do not tell. */
+function showDifferences({ titles, differs }) {
+  const head = ["", ...titles].map((title) => make("th", { scope: "col" }, title));
+  const rows = differs.map(([name, first, second]) => make("tr", {}, make("th", { scope: "row" }, name),
+    make("td", { class: "words" }, first), make("td", { class: "words" }, second)));
+  document.getElementById("differs").replaceChildren(differs.length
+    ? make("div", { class: "scroll" }, make("table", {}, make("caption", {}, "What differs between the two"), make("tr", {}, ...head), ...rows))
+    : make("p", { class: "note" }, "Both profiles answer the same question on the same table."));
+}
+
 export async function loadCompare(overview) {
   if (!overview.compare) return;
   const answer = await ask("compare", { where: state.where, x: state.x, y: state.y, bins: state.bins });
   if (!answer) return;
   view = answer;
+  document.getElementById("compare-readout").textContent = "";
   drawCompare();
 }
 

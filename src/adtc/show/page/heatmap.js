@@ -8,18 +8,19 @@ const LETTER = 6.9; // average width of a letter of 11 px
 const TICK = 11;
 
 /** Decide where everything goes, for a width in pixels. */
-function layOut(view, width, margins) {
+function layOut(view, width, margins, most = Infinity) {
   const narrow = width < 520;
   const labels = view.y.ticks.map((tick) => tick.label.length);
   const left = Math.max(...labels, 4) * LETTER + 34;
   const band = margins ? (narrow ? 26 : 46) : 0;
   const top = 10 + band;
   const bottom = 50;
-  const right = 12 + band;
+  const last = Math.max(...view.x.ticks.map((tick) => tick.label.length), 0) * LETTER;
+  const right = Math.max(12 + band, last / 2 + 4); // the last tick's label hangs over the edge
   const plotWidth = Math.max(120, width - left - right);
   const rows = Math.max(view.y.length, 1);
   const cellWidth = plotWidth / Math.max(view.x.length, 1);
-  const ideal = Math.min(plotWidth * 0.72, 430);
+  const ideal = Math.min(plotWidth * 0.72, 430, most - top - bottom);
   const cellHeight = Math.max(15, Math.min(ideal / rows, 64, cellWidth * 1.4));
   const plotHeight = cellHeight * rows;
   return { left, top, band, plotWidth, plotHeight, cellWidth, cellHeight,
@@ -119,15 +120,51 @@ function marginBars(view, box) {
   return group;
 }
 
-function frontLine(view, box) {
+/** The points of the front, and the corners of the line of steps through them, in pixels. */
+function frontPlaces(view, box) {
   const { left, top, plotHeight, cellWidth, cellHeight } = box;
   const points = view.front.line.map(([x, y]) => [left + x * cellWidth, top + plotHeight - y * cellHeight]);
-  let path = "";
-  points.forEach(([x, y], at) => {
-    if (at === 0) path = `M${x.toFixed(1)} ${y.toFixed(1)}`;
-    else if (view.front.steps === "steps-pre") path += `V${y.toFixed(1)}H${x.toFixed(1)}`;
-    else path += `H${x.toFixed(1)}V${y.toFixed(1)}`;
+  const corners = points.flatMap(([x, y], at) => {
+    if (at === 0) return [[x, y]];
+    const [before, above] = points[at - 1];
+    return [view.front.steps === "steps-pre" ? [before, y] : [x, above], [x, y]];
   });
+  return { points, corners };
+}
+
+/** Tell whether a line with corners runs through a box around a centre, or a point lies in it. */
+function isStruck(corners, x, y, halfWidth, halfHeight) {
+  return corners.some(([a, b], at) => {
+    const [c, d] = corners[Math.min(at + 1, corners.length - 1)];
+    return Math.min(a, c) < x + halfWidth && Math.max(a, c) > x - halfWidth
+      && Math.min(b, d) < y + halfHeight && Math.max(b, d) > y - halfHeight;
+  });
+}
+
+/** Move a number within its cell until the front does not run through it; where it must, cut the line. */
+function makeWay(cell, corners) {
+  const rect = cell.querySelector("rect");
+  const [left, top, width, height] = ["x", "y", "width", "height"].map((name) => Number(rect.getAttribute(name)));
+  const [halfWidth, halfHeight] = [(cell.count.textContent.length * LETTER) / 2 + 4, TICK / 2 + 4];
+  const across = Math.max(0, width / 2 - halfWidth + 3);
+  const up = Math.max(0, height / 2 - halfHeight + 3);
+  const [x, y] = [left + width / 2, top + height / 2];
+  for (const dx of [0, across, -across]) {
+    for (const dy of [0, -up, up]) {
+      if (isStruck(corners, x + dx, y + dy, halfWidth, halfHeight)) continue;
+      cell.count.setAttribute("x", x + dx);
+      cell.count.setAttribute("y", y + dy + 4);
+      return null;
+    }
+  }
+  const patch = draw("rect", { class: rect.getAttribute("class"), x: x - halfWidth, y: y - halfHeight, width: 2 * halfWidth, height: 2 * halfHeight });
+  patch.style.setProperty("--t", rect.style.getPropertyValue("--t"));
+  return patch;
+}
+
+function frontLine(view, box) {
+  const { points, corners } = frontPlaces(view, box);
+  const path = corners.map(([x, y], at) => `${at ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
   const group = draw("g", { class: "front", "aria-hidden": "true" });
   group.append(draw("path", { class: "front-halo", d: path }), draw("path", { class: "front-line", d: path }));
   for (const [x, y] of points) group.append(draw("circle", { class: "front-point", cx: x, cy: y, r: 2.6 }));
@@ -164,7 +201,7 @@ function addKeys(grid, cells, view, onPick) {
 /**
  * Draw a heat map into an element.
  *
- * options: scale "log" or "linear"; margins; front; picked [i, j]; onPick(i, j); onLook(text) is
+ * options: scale "log" or "linear"; height at most, in pixels; margins; front; picked [i, j]; onPick(i, j); onLook(text) is
  * told about the cell under the pointer or in focus; shade(i, j) and text(i, j) replace counts.
  */
 export function drawHeatmap(place, view, options = {}) {
@@ -176,7 +213,7 @@ export function drawHeatmap(place, view, options = {}) {
     place.replaceChildren(empty);
     return null;
   }
-  const box = layOut(view, Math.max(280, place.clientWidth || 640), margins);
+  const box = layOut(view, Math.max(280, place.clientWidth || 640), margins, options.height);
   const strength = options.shade ? null : strengths(view, options.scale);
   const filled = view.counts.flat().filter((n) => n !== "0");
   const write = options.text ? null : cellForm(filled, box.cellWidth);
@@ -206,7 +243,12 @@ export function drawHeatmap(place, view, options = {}) {
   const numbers = draw("g", { "aria-hidden": "true" }); // above the front, which would cover them
   numbers.append(...cells.flat().map((cell) => cell.count).filter(Boolean));
   if (margins) svg.append(marginBars(view, box));
-  if (options.front !== false && view.front && view.front.line.length) svg.append(frontLine(view, box));
+  if (options.front !== false && view.front && view.front.line.length) {
+    svg.append(frontLine(view, box));
+    const { corners } = frontPlaces(view, box);
+    const patches = cells.flat().filter((cell) => cell.count).map((cell) => makeWay(cell, corners));
+    svg.append(...patches.filter(Boolean));
+  }
   svg.append(numbers);
   addKeys(grid, cells, view, options.onPick);
   if (options.onLook) {

@@ -64,7 +64,14 @@ export async function loadLandscape(onPick) {
   const answer = await ask("landscape", landscapeQuery());
   if (!answer) return;
   view = answer;
+  document.getElementById("readout").textContent = "";
   drawLandscape(onPick);
+}
+
+/** How high the map may be so that it is seen whole beside the tree, below the question. */
+function room() {
+  const map = document.getElementById("map");
+  return Math.max(300, Math.min(520, window.innerHeight - map.getBoundingClientRect().top - window.scrollY - 70));
 }
 
 export function drawLandscape(onPick) {
@@ -73,13 +80,13 @@ export function drawLandscape(onPick) {
   const had = document.activeElement?.closest?.("#map [data-i]");
   const picked = state.cell && !state.side ? state.cell.split(",").map(Number) : null;
   shown = drawHeatmap(document.getElementById("map"), view, {
-    scale: state.scale, front: state.front === "1", picked, onPick,
+    scale: state.scale, front: state.front === "1", picked, onPick, height: room(),
     onLook: (text) => { readout.textContent = text; },
   });
   if (had) document.querySelector(`#map [data-i="${had.dataset.i}"][data-j="${had.dataset.j}"]`)?.focus();
   drawLegend(document.getElementById("legend"), view, state.scale);
   if (view.front && state.front === "1" && view.total !== "0") {
-    document.getElementById("legend").append(make("span", { class: "key-front" }, view.front.name.replace("Pareto front", "best trade-offs, the Pareto front")));
+    document.getElementById("legend").append(make("span", { class: "key-front" }, view.front.name.replace("Pareto front", "best trade-offs")));
   }
   if (!view.front && state.front === "1" && view.total !== "0" && state.x !== state.y) {
     document.getElementById("legend").append(make("span", {}, "no line of best trade-offs: it is not known for both metrics whether more or less is better"));

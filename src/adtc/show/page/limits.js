@@ -10,11 +10,13 @@ function atom(metric) {
   return { sign, pattern: new RegExp(`(?<![\\w\\]])${name}\\s*${sign}\\s*${NUMBER}`) };
 }
 
-/** Find the limit that a formula sets on a metric; null if there is none. */
+/** Find the limit that a formula sets on a metric, as it is written; null if there is none. */
 export function limitIn(formula, metric) {
-  const found = formula.match(atom(metric).pattern);
-  if (!found) return null;
-  return found[1].endsWith("%") ? Number(found[1].slice(0, -1)) / 100 : Number(found[1]);
+  return formula.match(atom(metric).pattern)?.[1] ?? null;
+}
+
+function numberOf(limit) {
+  return limit.endsWith("%") ? Number(limit.slice(0, -1)) / 100 : Number(limit);
 }
 
 /** Write a limit into a formula; null takes it out. */
@@ -54,19 +56,19 @@ export function makeSliders(place, metrics, onLimit) {
     const tidy = (number) => String(Number(number.toFixed(3)));
     const say = (limit) => {
       const sign = metric.goal === "max" ? "at least" : "at most";
-      output.textContent = limit === null ? "no limit" : `${sign} ${tidy(limit)}`;
+      output.textContent = limit === null ? "no limit" : `${sign} ${limit}`;
       input.setAttribute("aria-valuetext", output.textContent);
     };
     input.addEventListener("input", () => {
       const value = Number(input.value);
-      const limit = Math.abs(value - free) < step / 2 ? null : value;
+      const limit = Math.abs(value - free) < step / 2 ? null : tidy(value);
       say(limit);
-      onLimit(metric, limit === null ? null : tidy(limit));
+      onLimit(metric, limit);
     });
     place.append(make("div", { class: "slider" }, make("label", { for: id }, make("span", { title: `${metric.name}: ${metric.about}` }, metric.title), output), input));
     return { metric, show: (formula) => {
       const limit = limitIn(formula, metric);
-      input.value = String(limit ?? free);
+      input.value = String(limit === null ? free : numberOf(limit));
       say(limit);
     } };
   });

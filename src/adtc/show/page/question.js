@@ -26,7 +26,18 @@ export function beginQuestion(overview, onFormula) {
   });
   document.getElementById("limits-box").hidden = !document.querySelector("#sliders input");
   input.placeholder = example(overview.metrics);
-  if (window.matchMedia("(max-width: 520px)").matches) document.getElementById("limits-box").open = false;
+  document.getElementById("begin-text").textContent = overview.begin_note;
+  document.getElementById("show-all").textContent = `Show all ${countText(overview.count)}`;
+  document.getElementById("show-all").addEventListener("click", () => put(""));
+  const condition = (overview.facts.find(([name]) => name === "condition") ?? [])[1];
+  const whole = condition ? `trees with ${condition}` : "trees of the space";
+
+  function put(text) {
+    input.value = text;
+    grow();
+    showSliders(text);
+    check();
+  }
 
   function grow() {
     input.style.height = "auto";
@@ -53,8 +64,9 @@ export function beginQuestion(overview, onFormula) {
     error.replaceChildren();
     const one = view.count === "1" ? "tree" : "trees";
     const what = view.count === "0" ? "No tree exists" : `${countText(view.count)} ${one}`;
-    result.replaceChildren(what, make("small", {}, `${view.share} of all ${grouped(view.of)}${changeText(last, view.count)}`));
+    result.replaceChildren(what, make("small", {}, `${view.share} of the ${countText(view.of)} ${whole}${changeText(last, view.count)}`));
     last = view.count;
+    document.getElementById("begin").hidden = !overview.begin || input.value.trim() !== overview.begin;
     const items = view.nearest.map((text) => make("li", {}, text));
     nearest.replaceChildren(...(items.length ? [make("p", { class: "note" }, "How near the trees of this profile come to each condition:"), make("ul", {}, ...items)] : []));
   }
@@ -86,10 +98,7 @@ export function beginQuestion(overview, onFormula) {
 
   return (text) => {
     if (input.value.trim() === text && last !== null) return;
-    input.value = text;
-    grow();
-    showSliders(text);
-    check();
+    put(text);
   };
 }
 

@@ -21,5 +21,21 @@ window.addEventListener("resize", () => {
   width = window.innerWidth;
   showAll();
 });
-window.addEventListener("beforeprint", showAll);
-window.addEventListener("afterprint", showAll);
+
+// Without a script all details are open. On a screen they begin closed; paper has no button, so
+// they open for it and close again.
+const details = [...document.querySelectorAll("details")];
+let closed = [];
+function openAll() {
+  closed = details.filter((one) => !one.open);
+  for (const one of closed) one.open = true;
+  showAll();
+}
+function closeAgain() {
+  for (const one of closed) one.open = false;
+  closed = [];
+  showAll();
+}
+for (const one of details) one.open = false;
+window.addEventListener("beforeprint", openAll);
+window.addEventListener("afterprint", closeAgain);

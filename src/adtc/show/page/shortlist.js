@@ -2,7 +2,7 @@
 // names its profile, for the second one may be another next time.
 
 import { make } from "./dom.js";
-import { countText } from "./numbers.js";
+import { grouped } from "./numbers.js";
 import { download } from "./pictures.js";
 import { change } from "./state.js";
 
@@ -108,7 +108,7 @@ function show() {
   place.replaceChildren(...shown.map((entry) => {
     const side = sideOf(entry);
     const { title } = profiles[side ? 1 : 0];
-    const name = `Tree ${countText(String(BigInt(entry.rank) + 1n))}${title ? ` of ${title}` : ""}`;
+    const name = `Tree ${grouped(entry.rank)}${title ? ` of ${title}` : ""}`;
     const note = make("textarea", { "aria-label": `Note on ${name}`, placeholder: "Why this tree?", rows: 1 });
     note.value = entry.note;
     note.addEventListener("input", () => {

@@ -1,7 +1,7 @@
 // The whole view as a link: everything that decides what is shown stands behind the # of the
 // address, and going back in the browser goes back in the view.
 
-const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "side", "cell", "rank", "row", "pins"];
+const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "side", "cell", "rank", "row", "pins", "tab"];
 
 export const state = {};
 let listeners = [];
@@ -33,7 +33,7 @@ function tell(changed) {
 
 /** The address of the current view. */
 export function hashOf(view) {
-  const kept = NAMES.filter((name) => view[name] !== "" && view[name] !== (defaults[name] ?? ""));
+  const kept = NAMES.filter((name) => view[name] !== (defaults[name] ?? ""));
   return new URLSearchParams(kept.map((name) => [name, view[name]])).toString();
 }
 

@@ -12,6 +12,8 @@ import { change, state } from "./state.js";
 const MOST_PINS = 4;
 const SLOW = "Drawing … (the first tree after an update may take a minute)";
 let current = null;
+let drawing = false; // a drawn tree is on its way, so the best one is not asked for
+let bestBy = "";
 let profiles = []; // what is known of the first profile and of the one it is compared with
 const pinned = new Map();
 
@@ -46,29 +48,30 @@ export function beginTrees(overview, tell) {
     if (current) change({ rank: String(BigInt(current.rank) + by) });
   };
   get("redraw").addEventListener("click", () => drawTree(tell));
+  get("best").addEventListener("click", () => change({ rank: "" }));
   get("next").addEventListener("click", () => step(1n));
   get("previous").addEventListener("click", () => step(-1n));
   get("leave-cell").addEventListener("click", () => change({ cell: "", rank: "" }));
   get("both").addEventListener("click", () => drawBoth(tell));
-  get("from").addEventListener("change", async (event) => {
+  get("from").addEventListener("change", (event) => {
     // only the maps of the comparison share their cells
     change({ side: event.target.value === "2" ? "2" : state.cell ? "1" : "", cell: state.side ? state.cell : "", rank: "" });
-    if (profile().drawable) await drawTree(tell);
   });
   get("jump").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = get("jump-to").value.replace(/[\s,]/g, "");
-    if (!/^[0-9]+$/.test(text) || BigInt(text) < 1n) {
-      tell("Jump to a whole number from 1 on.", true);
+    if (!/^[0-9]+$/.test(text)) {
+      tell("Jump to a whole number from 0 on.", true);
       return;
     }
-    if (current && BigInt(text) > BigInt(current.of)) {
-      tell(`There are ${treesText(current.of)} here.`, true);
+    if (current && BigInt(text) >= BigInt(current.of)) {
+      tell(`There are ${treesText(current.of)} here, numbered from 0 to ${grouped(String(BigInt(current.of) - 1n))}.`, true);
       return;
     }
     tell("");
-    change({ rank: String(BigInt(text) - 1n) });
+    change({ rank: String(BigInt(text)) });
   });
+  bestBy = overview.best_by.slice(0, 2).map(([name, goal]) => `${goal === "max" ? "largest" : "smallest"} ${name}`).join(", then ");
   const [first, second] = overview.compare?.titles ?? ["", ""];
   profiles = [{ title: first, rows: overview.rows, drawable: overview.drawable, mark: "" }];
   if (overview.compare) {
@@ -79,8 +82,11 @@ export function beginTrees(overview, tell) {
   }
 }
 
-/** Draw a tree uniformly from the trees meant. */
-export async function drawTree(tell) {
+/** Draw a tree uniformly from the trees meant, or from those that changes of the view name. */
+export async function drawTree(tell, changes = {}) {
+  drawing = true;
+  change({ ...changes, ...(Object.keys(changes).length ? { rank: "" } : {}) });
+  drawing = false;
   if (!profile().drawable) {
     showTree(tell);
     return;
@@ -149,7 +155,8 @@ function keyOf(rank) {
 
 /** Show the tree that the state names. */
 export async function loadTree(tell) {
-  if (state.rank === "" || !profile().drawable) {
+  if (drawing) return;
+  if (!profile().drawable || (state.rank === "" && total() === "0")) {
     current = null;
     showTree(tell);
     return;
@@ -159,15 +166,20 @@ export async function loadTree(tell) {
     showTree(tell);
     return;
   }
+  const slow = setTimeout(() => tell(SLOW), 700);
   try {
     const view = await ask("tree", { ...placeQuery(), rank: state.rank, row: state.row });
     if (!view) return;
     current = { ...view, key };
-    tell("");
     showTree(tell);
+    if (document.getElementById("notice").textContent === SLOW) tell("");
   } catch (refusal) {
     if (refusal.view.error?.includes("row")) change({ row: "" }, { quiet: true });
+    current = null;
+    showTree(tell);
     tell(refusal.message, true);
+  } finally {
+    clearTimeout(slow);
   }
 }
 
@@ -183,6 +195,12 @@ function placeText() {
     }
   }
   return state.where ? `From all trees${of} with ${state.where}.` : `From all trees${of || " of the profile"}.`;
+}
+
+/** What to call the tree, and which it is. */
+function titleText({ title }) {
+  const tree = current?.best ? "The best tree" : "A tree";
+  return title ? `${tree} of ${title}` : tree;
 }
 
 function valueTable(view) {
@@ -204,38 +222,50 @@ function copier(label, text, tell) {
   } }, label);
 }
 
+/** Where the tree stands among those of the formula or of the cell; a tree's own number is its rank in the profile. */
+function hereText() {
+  return current.of === current.profile_of ? "" : `Here it is at place ${grouped(current.rank)}, from 0, of ${countText(current.of)}. `;
+}
+
 function showTree(tell) {
   const get = (id) => document.getElementById(id);
   const { title, drawable, rows } = profile();
   get("leave-cell").hidden = !state.cell;
   get("from").value = state.side === "2" ? "2" : "";
-  get("tree-where").textContent = placeText();
+  const none = drawable && total() === "0";
+  get("tree-where").textContent = none ? "No tree satisfies the formula, so there is none to show." : `${current?.best && bestBy ? `${bestBy[0].toUpperCase()}${bestBy.slice(1)}. ` : ""}${placeText()}`;
+  get("best").disabled = !drawable || none || Boolean(current?.best);
   get("redraw").disabled = !drawable || total() === "0";
   get("jump-to").disabled = !drawable;
-  get("tree-title").textContent = title ? `A tree of ${title}` : "A tree";
+  get("tree-title").textContent = titleText(profile());
   get("redraw").textContent = current ? "Draw another" : "Draw a tree";
   get("next").disabled = !current || BigInt(current.rank) + 1n >= BigInt(current.of);
   get("previous").disabled = !current || current.rank === "0";
   const place = get("tree");
+  get("tree-head").hidden = !current;
   if (!current) {
     place.replaceChildren();
     return;
   }
-  get("jump-to").value = grouped(String(BigInt(current.rank) + 1n));
+  get("tree-head").textContent = `Tree ${grouped(current.profile_rank)} of ${countText(current.profile_of)}`;
+  get("jump-to").value = grouped(current.rank);
   const picture = treePicture(current.svg);
-  const row = make("input", { id: "row", inputmode: "numeric", size: 7, value: state.row, "aria-label": "Row number" });
+  const mistake = make("span", { id: "row-error", class: "mistake", role: "alert" });
+  const row = make("input", { id: "row", "aria-describedby": "row-error", inputmode: "numeric", size: 7, value: state.row, "aria-label": "Row number" });
   const follow = make("form", { class: "follow", onsubmit: (event) => {
     event.preventDefault();
     const text = row.value.replace(/[\s,]/g, "");
-    if (/^[0-9]{1,15}$/.test(text) && Number(text) >= 1 && Number(text) <= rows) change({ row: text });
-    else tell(`The table has rows 1 to ${grouped(String(rows))}.`, true);
+    const known = /^[0-9]{1,15}$/.test(text) && Number(text) >= 1 && Number(text) <= rows;
+    mistake.textContent = known ? "" : `There is no row ${row.value.slice(0, 20) || "without a number"}: the table has rows 1 to ${grouped(String(rows))}.`;
+    row.toggleAttribute("aria-invalid", !known);
+    if (known) change({ row: text });
+    else mistake.scrollIntoView({ block: "nearest" });
   } }, make("label", { for: "row" }, "Follow row"), row, make("button", {}, "Follow"),
-    state.row ? make("button", { type: "button", onclick: () => change({ row: "" }) }, "Stop") : null);
+    state.row ? make("button", { type: "button", onclick: () => change({ row: "" }) }, "Stop") : null, mistake);
   const name = `adtc-tree-${state.side === "2" ? "second-" : ""}${current.profile_rank}`;
   place.replaceChildren(
-    make("p", { class: "tree-head", id: "tree-head" }, `Tree ${countText(String(BigInt(current.rank) + 1n))} of ${countText(current.of)}`),
-    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. In the whole profile${title ? ` ${title}` : ""} it is profile.tree(${current.profile_rank}). It was scored on ${title ? "that profile's" : "the"} table again before it was shown.`),
     valueTable(current), picture, ...(current.path ? [pathBox(current.path)] : []), follow,
+    make("p", { class: "note" }, `${current.size} ${current.size === 1 ? "leaf" : "leaves"}, depth ${current.depth}. ${hereText()}The number counts all trees of the profile${title ? ` ${title}` : ""} from 0: profile.tree(${current.profile_rank}). It was scored on ${title ? "that profile's" : "the"} table again before it was shown.`),
     make("details", {}, make("summary", {}, "As rules"), make("ol", { class: "rules" }, ...current.rules.map((rule) => make("li", {}, rule)))),
     make("div", { class: "actions small" },
       make("button", { type: "button", id: "pin", onclick: () => pin(`${profile().mark}${current.profile_rank}`) }, "Keep side by side"),
@@ -303,7 +333,7 @@ function showPins(views) {
     place.replaceChildren();
     return;
   }
-  const number = (view) => `Tree ${countText(String(BigInt(view.rank) + 1n))}`;
+  const number = (view) => `Tree ${grouped(view.rank)}`;
   const title = (view) => (view.profile ? `${number(view)} of ${view.profile}` : number(view));
   const names = Object.keys(views[0].metrics);
   const row = (head, cells) => make("tr", {}, make("th", { scope: "row" }, head), ...cells);

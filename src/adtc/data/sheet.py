@@ -1,0 +1,149 @@
+"""A table whose columns are encoded and have their roles, before features are made of them.
+
+``Data`` is made of a sheet, and so are the checks and the description of a table: both look at
+values that ``Data`` no longer has. Every column is encoded once.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Unpack
+
+import numpy as np
+
+from adtc.data.binarize import Feature
+from adtc.data.binning import Binning, BinningOptions
+from adtc.data.bits import Codes, Rows
+from adtc.data.coding import (
+    Coding,
+    fit_groups,
+    fit_labels,
+    group_codes,
+    label_codes,
+    row_weights,
+)
+from adtc.data.columns import Column, Scalar, encode
+from adtc.data.frames import arrow_table, check_known, check_roles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sheet:
+    """Encoded columns with their roles.
+
+    Parameters
+    ----------
+    columns
+        The columns that may become features, by name, in the order of the table.
+    left_out
+        The columns that were to be dropped or ignored; they are not encoded.
+    target, labels, positive
+        The column to predict, its classes, and the position of the positive one; None without a
+        target.
+    sensitive, groups
+        The sensitive column and its groups, if there is one.
+    weights
+        Row multiplicities; all 1 without a column of weights.
+    references
+        Other label columns as pairs of name and codes.
+    """
+
+    name: str
+    n_rows: int
+    binning: Binning
+    columns: dict[str, Column]
+    left_out: tuple[str, ...]
+    target: Column | None
+    labels: Coding | None
+    positive: int | None
+    sensitive: Column | None
+    groups: Coding | None
+    weights: Rows
+    weights_column: str | None
+    references: tuple[tuple[str, Codes], ...]
+    na: tuple[str, ...]
+
+    def features(self, columns: Iterable[Column]) -> tuple[Feature, ...]:
+        """Make the features of these columns."""
+        return tuple(f for c in columns for f in self.binning.features(c, self.weights))
+
+    def row_kinds(self) -> Rows:
+        """Code each row by label and group: label times the number of groups plus group."""
+        z = group_codes(self.groups, self.sensitive, self.n_rows).astype(np.int64)
+        if self.labels is None or self.target is None:
+            return z
+        n_groups = len(self.groups.values) if self.groups else 1
+        return self.labels.codes(self.target) * np.int64(n_groups) + z
+
+    def chosen(self, column: str) -> bool:
+        """Tell whether the user said how to read a column, by its type or its cuts."""
+        return column in self.binning.kinds or column in self.binning.given
+
+
+def frame_sheet(
+    frame: object,
+    *,
+    target: str | None = None,
+    sensitive: str | None = None,
+    use_sensitive: bool = False,
+    positive: Scalar | None = None,
+    weights: str | None = None,
+    references: Sequence[str] = (),
+    drop: Sequence[str] = (),
+    na: Sequence[str] | None = None,
+    parse_text: bool = False,
+    name: str = "table",
+    **binning: Unpack[BinningOptions],
+) -> Sheet:
+    """Encode the columns of a frame; the parameters are those of ``Data.from_frame``.
+
+    Examples
+    --------
+    >>> sheet = frame_sheet({"age": [20, 30], "y": ["no", "yes"]}, target="y")
+    >>> list(sheet.columns), sheet.labels.values
+    (['age'], ('no', 'yes'))
+    """
+    options = Binning(**binning)
+    table = arrow_table(frame)
+    roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
+    roles += [("references", r) for r in references] + [("drop", c) for c in drop]
+    named = check_roles(table, roles)
+    check_known(table, [*options.given, *options.kinds])
+    spellings = tuple(na or ())
+
+    def get(name: str) -> Column:
+        parse = parse_text and options.kinds.get(name) != "category"
+        return encode(name, table[name], na=spellings, parse_text=parse)
+
+    rows = row_weights(get(weights)) if weights else np.ones(table.num_rows, np.int64)
+    y_column = get(target) if target else None
+    labels, place = None, None
+    if y_column is not None:
+        cuts = options.given.get(y_column.name, ())
+        labels, place = fit_labels(y_column, cuts, positive, rows)
+    z_column = get(sensitive) if sensitive else None
+    groups = fit_groups(z_column, options.given.get(z_column.name, ())) if z_column else None
+    taken = (named | options.ignored) - ({sensitive} if use_sensitive else set())
+    return Sheet(
+        name=name,
+        n_rows=table.num_rows,
+        binning=options,
+        target=y_column,
+        labels=labels,
+        positive=place,
+        sensitive=z_column,
+        groups=groups,
+        weights=rows,
+        weights_column=weights,
+        references=_references(references, get, labels),
+        columns={c: get(c) for c in table.column_names if c not in taken},
+        left_out=tuple(c for c in table.column_names if c in {*drop, *options.ignored}),
+        na=spellings,
+    )
+
+
+def _references(
+    names: Sequence[str], get: Any, labels: Coding | None
+) -> tuple[tuple[str, Codes], ...]:
+    """Code other label columns by the labels of the target; without one they are not coded."""
+    if labels is None:
+        return ()
+    return tuple((r, label_codes("reference", get(r), labels)) for r in names)

@@ -1,0 +1,122 @@
+"""What a circuit stands on, whatever its limits: features, lattice, leaves, least costs."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc import _core
+from adtc.data import Data
+from adtc.engine import lattice as lattices
+from adtc.engine.bounds import Inside, check_costs, inside_pass
+from adtc.engine.monitor import Monitor
+from adtc.engine.multipliers import with_multipliers
+from adtc.engine.plan import Plan
+from adtc.engine.rounding import with_small_numbers
+from adtc.engine.switches import Switches
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The stages that need the table, done once for all limits of the budgets.
+
+    Parameters
+    ----------
+    splits
+        ``[budget, path of the last level]``: what trees there cost at least that are no single
+        leaf; None if that is not known, or has served.
+    """
+
+    plan: Plan
+    features: lattices.Features
+    table: _core.Table
+    lattice: _core.Lattice
+    leaves: _core.Leaves
+    inside: Inside
+    splits: Array | None = None
+
+    def serves(self, plan: Plan) -> bool:
+        """Tell whether another plan, for the same data and space, stands on the same ground."""
+        ours, theirs = self.plan, plan
+        return (
+            (ours.groups, ours.question.minsup) == (theirs.groups, theirs.question.minsup)
+            and ours.question.space == theirs.question.space
+            and [b.form.vector() for b in ours.budgets] == [b.form.vector() for b in theirs.budgets]
+        )
+
+
+def prepare(
+    plan: Plan,
+    data: Data,
+    switches: Switches,
+    monitor: Monitor,
+    *,
+    depth: int | None = None,
+    known: Prepared | None = None,
+) -> Prepared:
+    """Run the stages that need the data: features, lattice, inside pass.
+
+    Parameters
+    ----------
+    depth
+        That of the trees, if less than the question's.
+    known
+        The ground of another question about the same data and space; nothing is done anew if it
+        has the same budgets, whatever their limits.
+    """
+    monitor.check()
+    question = plan.question
+    if known is not None and known.serves(plan):
+        return replace(known, plan=plan, leaves=leaves_of(plan, switches))
+    plan = with_small_numbers(plan) if switches.round else plan
+    check_costs((budget.form for budget in plan.budgets), plan.totals)
+    data = lattices.compact(data) if switches.merge_rows else data
+    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
+    groups = lattices.group_of_rows(data, plan.groups)
+    table = lattices.bit_planes(features, data, groups, len(plan.groups))
+    depth = question.space.max_depth if depth is None else depth
+    lattice = lattices.numbered_paths(len(features.twins), depth)
+    plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
+    leaves = leaves_of(plan, switches)
+    bounds, splits = inside_pass(
+        table,
+        lattice,
+        tuple(budget.form for budget in plan.budgets),
+        leaves.group_label,
+        question,
+        switches=switches,
+        monitor=monitor,
+    )
+    return Prepared(plan, features, table, lattice, leaves, bounds, splits)
+
+
+def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
+    """Pack all axes into one functional for the keys, next to the budgets' own."""
+    labels, groups = plan.question.schema.labels, len(plan.groups)
+    key_weights = np.zeros((labels, groups), np.int64)
+    for axis in plan.axes:
+        key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
+    forms = [budget.form for budget in plan.budgets]
+    share = plan.question.space.leaf_share
+    return _core.Leaves(
+        key_weights=key_weights,
+        key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
+        cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
+        cost_constants=np.array([form.per_leaf for form in forms], np.int64),
+        group_label=_group_label(plan),
+        minsup=plan.question.minsup,
+        majority=plan.question.space.labels == "majority",
+        trivial_splits=plan.question.space.trivial_splits,
+        dense=switches.dense,
+        most_leaves=plan.most_leaves,
+        share_top=share.numerator,
+        share_bottom=share.denominator,
+    )
+
+
+def _group_label(plan: Plan) -> Array:
+    """Return the true label of each row group's first member."""
+    return np.array([members[0].y for members in plan.groups], np.int64)

@@ -1,0 +1,209 @@
+"""Ranks: every good tree of a circuit has a number within its cell, and every number a tree.
+
+The order within a cell, at the root and at every subtree alike: leaves by label, then splits by
+distinct feature, by the key of child 1, by the number of child 1 within its cell, by that of child
+0, and last by which of the equal or complementary features is written. Child 1 is the side with
+fewer rows. Trees are numbered from 0; nothing is listed to find one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from adtc import _core
+from adtc.algebra.forests import Forest
+from adtc.algebra.trees import Tree
+from adtc.engine.circuit import Circuit
+from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
+from adtc.engine.wide import counts_of
+from adtc.errors import QueryError
+
+Array = npt.NDArray[Any]
+_MOST_BYTES = 2**28
+_CHUNK = 1024  # trees that are listed at once, at most
+
+
+class Ranks:
+    """Finds the trees of a circuit by number, and the numbers of trees.
+
+    Parameters
+    ----------
+    most_bytes
+        How much the parts of the circuit that were opened may hold before they are forgotten.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    >>> circuit = adtc.profile(data, adtc.Space(max_depth=1), ["error"]).source.circuit
+    >>> ranks = Ranks(circuit)
+    >>> [(key, ranks.count(key)) for key in ranks.keys]
+    [(-2, 1), (-1, 2), (0, 2), (1, 1)]
+    >>> from adtc.algebra.trees import Leaf, Split
+    >>> ranks.unrank(-1, 0), ranks.rank(Split(0, Leaf(0), Leaf(0)))
+    (Leaf(label=1), (0, 1))
+    """
+
+    def __init__(self, circuit: Circuit, *, most_bytes: int = _MOST_BYTES) -> None:
+        self.circuit = circuit
+        self._core = _cursor(circuit, most_bytes)
+        self._order = np.argsort(circuit.root.keys)
+        self._keys = circuit.root.keys[self._order]
+        self._ruler: Ruler | None = None
+
+    @property
+    def keys(self) -> list[int]:
+        """List the keys of all cells, ascending."""
+        keys: list[int] = self._keys.tolist()
+        return keys
+
+    def count(self, key: int) -> int:
+        """Count the trees of a cell; 0 if there is no such cell."""
+        at = int(self._keys.searchsorted(key))
+        if at == len(self._keys) or self._keys[at] != key:
+            return 0
+        return counts_of(self.circuit.root.values[self._order[at : at + 1]])[0]
+
+    def unrank(self, key: int, rank: int) -> Tree:
+        """Return the tree with a number within its cell."""
+        count = self.count(key)
+        if not 0 <= rank < count:
+            there = f"there are {count:,} trees, ranks 0 to {count - 1:,}" if count else "no tree"
+            raise QueryError(f"rank {rank:,} is not in the cell {key}: {there}.")
+        return self.unrank_many([key], [rank]).trees()[0]
+
+    def unrank_many(self, keys: Sequence[int] | Array, ranks: Sequence[int]) -> Forest:
+        """Return the trees with numbers within the cells of keys, in their order.
+
+        Trees that share parts of the way down are found together, so one call for many is far
+        faster than many calls.
+        """
+        width = 8 * self._core.limbs
+        limbs = b"".join([int(rank).to_bytes(width, "little") for rank in ranks])
+        found = self._core.unrank(
+            np.ascontiguousarray(keys, np.int64),
+            np.frombuffer(limbs, np.uint64).reshape(len(ranks), self._core.limbs),
+            _core.Control(),
+        )
+        return Forest(*found)
+
+    def trees(self, key: int, start: int = 0) -> Iterator[Tree]:
+        """Yield the trees of a cell in the order of their numbers, from ``start`` on."""
+        if start < 0:
+            raise QueryError(f"start is {start}, expected a rank of at least 0.")
+        return self._trees(key, start, self.count(key))
+
+    def _trees(self, key: int, start: int, count: int) -> Iterator[Tree]:
+        size = 1
+        while start < count:
+            some = range(start, min(count, start + size))
+            yield from self.unrank_many([key] * len(some), some).trees()
+            start, size = some.stop, min(2 * size, _CHUNK)
+
+    def rank(self, tree: Tree) -> tuple[int, int]:
+        """Return the key of a tree's cell and the tree's number in it."""
+        if self._ruler is None:
+            self._ruler = Ruler(self.circuit)
+        measured = self._ruler.measure(tree)
+        nodes: list[tuple[int, int, int]] = []
+        _write(measured, nodes)
+        codes, twins, keys = np.array(nodes, np.int64).T.copy()
+        limbs: list[int] = self._core.rank(codes, twins, keys)
+        return measured.key, sum(limb << (64 * place) for place, limb in enumerate(limbs))
+
+    def cursor(self) -> "Cursor":
+        """Return a cursor at the root."""
+        return Cursor(self._core, (0, -1, -1))
+
+    @property
+    def bytes(self) -> int:
+        """Estimate what the opened parts hold."""
+        held: int = self._core.bytes
+        return held
+
+
+class Branch(NamedTuple):
+    """A way to split a cell: a distinct feature, and key and number of trees of both children.
+
+    Child 1 is the side where the distinct feature is 1.
+    """
+
+    feature: int
+    key1: int
+    count1: int
+    key0: int
+    count0: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """A place in a circuit: a path, from which one can step down to its children.
+
+    Paths that test the same literals in another order are the same place, as far as the circuit
+    stores them.
+    """
+
+    _core: Any = field(repr=False, compare=False)
+    _at: tuple[int, int, int]  # the path, and up to two literals below it
+
+    def labels(self, key: int) -> list[int]:
+        """List the labels of the leaves with a key."""
+        labels: list[int] = self._core.labels(self._at, key)
+        return labels
+
+    def splits(self, key: int) -> list[Branch]:
+        """List the splits of a cell, by feature and then by the key of child 1.
+
+        Pairs of leaves of equal label count, also where the space leaves trivial splits out.
+        """
+        features, keys1, counts1, keys0, counts0 = self._core.splits(self._at, key)
+        columns = (features, keys1, counts_of(counts1), keys0, counts_of(counts0))
+        lists = (c if isinstance(c, list) else c.tolist() for c in columns)
+        return [Branch(*row) for row in zip(*lists, strict=True)]
+
+    def child(self, feature: int, side: int) -> "Cursor":
+        """Step down: to the rows with a distinct feature (side 0), or to the others (side 1)."""
+        return Cursor(self._core, self._core.child(self._at, feature, bool(side)))
+
+
+def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
+    """Write a measured tree in preorder: feature or −1 − label, twin, key."""
+    if isinstance(tree, MeasuredLeaf):
+        nodes.append((-1 - tree.label, 0, tree.key))
+        return
+    nodes.append((tree.feature, tree.twin, tree.key))
+    _write(tree.one, nodes)
+    _write(tree.zero, nodes)
+
+
+def _cursor(circuit: Circuit, most_bytes: int) -> Any:
+    """Hand a circuit to the core."""
+    ground, outside = circuit.ground, circuit.outside
+    leaves, twins = ground.leaves, ground.features.twins
+    names = [twin for some in twins for twin in some]
+    return _core.Cursor(
+        table=ground.table,
+        lattice=ground.lattice,
+        key_weights=leaves.key_weights.reshape(-1),
+        key_constant=leaves.key_constant,
+        cost_weights=leaves.cost_weights,
+        cost_constants=leaves.cost_constants,
+        group_label=leaves.group_label,
+        minsup=leaves.minsup,
+        majority=leaves.majority,
+        share_top=leaves.share_top,
+        share_bottom=leaves.share_bottom,
+        trivial_splits=leaves.trivial_splits,
+        multiplicity=ground.features.multiplicity,
+        counts=ground.inside.counts,
+        budgets=outside.budgets,
+        live=outside.live,
+        levels=[(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        twin_starts=np.cumsum([0, *map(len, twins)]),
+        twin_features=np.array([twin.feature for twin in names], np.int64),
+        twin_flipped=np.array([twin.flipped for twin in names], bool),
+        most_bytes=most_bytes,
+    )
