@@ -2,6 +2,7 @@
 
 #include "dense.h"
 #include "histogram.h"
+#include "sorting.h"
 
 namespace adtc {
 namespace {
@@ -89,20 +90,22 @@ class LastLevel {
         for_each_leaf(totals, leaves_, budgets, cost_, [&](Key key, const Index* cost) {
             limbs_.add(table_.find(key, [cost](Index d) { return cost[d]; }), 1);
         });
-        if (task_.lattice.rest > 0) {
-            if (budgets.empty())
-                all_.begin(path_);
-            else
-                within_.begin(path_, budgets);
+        if (task_.lattice.rest > 0 && begin_splits(budgets))
             for (Index a = 0; a < path_.size(); ++a) add_split(a, budgets);
-        }
         table_.append_to(part_.cells);
+    }
+
+    /// Look at all features at once; return false if no split can be within the budgets.
+    bool begin_splits(std::span<const Index> budgets) {
+        if (!budgets.empty()) return within_.begin(path_, budgets);
+        all_.begin(path_);
+        return true;
     }
 
     void add_split(Index a, std::span<const Index> budgets) {
         if (budgets.empty())
-            all_.list(path_, a, sides_, sorter_);
-        else if (!within_.list(path_, a, budgets, sides_, sorter_))
+            all_.list(path_, a, sides_);
+        else if (!within_.list(path_, a, budgets, sides_))
             return;
         const Index most = (task_.most_bytes - part_.bytes()) / part_.cells.width();
         const Summand<Key> s = summand(a);

@@ -37,7 +37,7 @@ class PartitionedSum {
             write(summands, budgets);
             Index begin = 0;
             for (const Index end : ends_) {
-                sum_part(begin, end, list);
+                sum_by_key(parted_, begin, end, limbs_, sorter_, list);
                 begin = end;
                 if ((list.size() - start) * list.width() > most_bytes) throw OutOfMemory();
             }
@@ -49,7 +49,7 @@ class PartitionedSum {
   private:
     static constexpr Index kBins = Index{1} << 16;       // ranges of keys that are never divided
     static constexpr Index kParts = 512;                 // places in memory that can be written at in turn
-    static constexpr Index kSweepBytes = Index{1} << 28; // of products held at once
+    static constexpr Index kSweepBytes = Index{1} << 29; // of products held at once
 
     std::size_t bin(Key key) const { return static_cast<std::size_t>((key - low_) >> shift_); }
 
@@ -140,63 +140,19 @@ class PartitionedSum {
         });
     }
 
-    /// Append the products of a part, sorted and summed by key.
-    void sum_part(Index begin, Index end, Cells<Key>& list) {
-        const Index n = end - begin;
-        if (n == 0) return;
-        const Key* const keys = parted_.keys.data() + begin;
-        const auto [low, high] = extremes(keys, n);
-        const Packing packing(low, high, n);
-        if (!packing.fits()) return sum_by_comparison(begin, n, list);
-        std::uint64_t* const room = sorter_.prepare(n);
-        for (Index k = 0; k < n; ++k) room[k] = packing.pack(keys[k], k);
-        const std::uint64_t* const sorted = sorter_.sort(n, packing.place_bits, packing.place_bits + packing.key_bits);
-        sum_sorted(begin, n, list, [&](Index k) { return packing.place(sorted[k]); });
-    }
-    void sum_by_comparison(Index begin, Index n, Cells<Key>& list) {
-        order_.resize(static_cast<std::size_t>(n));
-        for (Index k = 0; k < n; ++k) order_[k] = k;
-        const Key* const keys = parted_.keys.data() + begin;
-        std::sort(order_.begin(), order_.end(), [keys](Index a, Index b) { return keys[a] < keys[b]; });
-        sum_sorted(begin, n, list, [&](Index k) { return order_[k]; });
-    }
-    template <class Place>
-    void sum_sorted(Index begin, Index n, Cells<Key>& list, Place place) {
-        Index at = list.size();
-        list.resize(at + n);
-        Key last = 0;
-        --at;
-        const Index first = at;
-        for (Index k = 0; k < n; ++k) {
-            const Index from = begin + place(k);
-            const Key key = parted_.keys[from];
-            if (at > first && key == last) {
-                limbs_.add(list.value(at), parted_.value(from));
-                continue;
-            }
-            // a cell whose trees were all taken back makes room for the next
-            if (at == first || limbs_.positive(list.value(at))) ++at;
-            last = list.keys[at] = key;
-            limbs_.copy(parted_.value(from), limbs_.size(), list.value(at));
-            std::copy_n(parted_.cost(from), list.functionals, list.cost(at));
-        }
-        list.resize(limbs_.positive(list.value(at)) ? at + 1 : at);
-    }
-
     static constexpr std::uint16_t kElsewhere = 0xffff;
 
     Limbs<L> limbs_;
     const Control* control_ = nullptr;
     std::vector<Limb> scaled_;
     CostFilter<Key> filter_;
-    RadixSorter sorter_;
+    NumberOrder sorter_;
     Key low_ = 0;
     int shift_ = 0;
     Index rows_ = 0;
     std::vector<std::uint64_t> counts_;   ///< [bin]: products
     std::vector<std::uint16_t> part_of_;  ///< [bin]
     std::vector<Index> starts_, ends_;    ///< [part]: where to write next; where it ends
-    std::vector<Index> order_;
     Cells<Key> parted_;
 };
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "products.h"
-#include "radix.h"
+#include "sorting.h"
 
 namespace adtc {
 
@@ -56,9 +56,9 @@ class RangedSum {
             check();
             for (std::size_t r = 0; r < runs_.size(); ++r)
                 if (next_[r] < bound) take(r, bound);
-            reduce();
-            list.append(found_.view());
+            sum_by_key(found_, 0, found_.size(), limbs_, sorter_, list);
             found_.resize(0);
+            kept_ = 0;
         }
     }
 
@@ -128,10 +128,7 @@ class RangedSum {
         while (run.key < end) {
             const Index most = std::max(kMost, 2 * kept_);
             multiply(run, std::min<Index>(end - run.key, most - found_.size()));
-            if (found_.size() == most) {  // so that many products of few keys take little room
-                reduce();
-                kept_ = found_.size();
-            }
+            if (found_.size() == most) compact();
         }
         next_[r] = run.key < run.end ? run.outer_key + *run.key : kNoKey;
     }
@@ -162,58 +159,23 @@ class RangedSum {
         run.cost += n * functionals;
     }
 
-    /// Sort what was found by key and add up equal keys.
-    void reduce() {
-        const Index n = found_.size();
-        kept_ = 0;
-        if (n == 0) return;
-        const auto [low, high] = extremes(found_.keys.data(), n);
-        const Packing packing(low, high, n);
+    /// Add up equal keys, so that many products of few keys take little room.
+    void compact() {
         summed_.limbs = found_.limbs;
         summed_.functionals = found_.functionals;
-        summed_.resize(n);
-        if (packing.fits()) {
-            std::uint64_t* const room = sorter_.prepare(n);
-            for (Index k = 0; k < n; ++k) room[k] = packing.pack(found_.keys[k], k);
-            const std::uint64_t* const sorted = sorter_.sort(n, packing.place_bits, packing.place_bits + packing.key_bits);
-            sum([&](Index k) { return packing.place(sorted[k]); });
-        } else {
-            order_.resize(static_cast<std::size_t>(n));
-            for (Index k = 0; k < n; ++k) order_[k] = k;
-            const Key* const keys = found_.keys.data();
-            std::sort(order_.begin(), order_.end(), [keys](Index a, Index b) { return keys[a] < keys[b]; });
-            sum([&](Index k) { return order_[k]; });
-        }
+        summed_.resize(0);
+        sum_by_key(found_, 0, found_.size(), limbs_, sorter_, summed_);
         std::swap(found_, summed_);
-    }
-    template <class Place>
-    void sum(Place place) {
-        const Index n = found_.size();
-        Index at = -1;
-        for (Index k = 0; k < n; ++k) {
-            const Index from = place(k);
-            const Key key = found_.keys[from];
-            if (at >= 0 && key == summed_.keys[at]) {
-                limbs_.add(summed_.value(at), found_.value(from));
-                continue;
-            }
-            // a cell whose trees were all taken back makes room for the next
-            if (at < 0 || limbs_.positive(summed_.value(at))) ++at;
-            summed_.keys[at] = key;
-            limbs_.copy(found_.value(from), limbs_.size(), summed_.value(at));
-            std::copy_n(found_.cost(from), found_.functionals, summed_.cost(at));
-        }
-        summed_.resize(limbs_.positive(summed_.value(at)) ? at + 1 : at);
+        kept_ = found_.size();
     }
 
     Limbs<L> limbs_;
-    RadixSorter sorter_;
+    NumberOrder sorter_;
     std::vector<Run> runs_;
     std::vector<Key> next_;        ///< [run]: its next key
     std::vector<Limb> scaled_;     ///< [row][limb]
     std::vector<Index> segments_;
     std::vector<Key> samples_, bounds_;
-    std::vector<Index> order_;
     Index products_ = 0;
     Index kept_ = 0;               ///< sums among what was found
     Cells<Key> found_, summed_;

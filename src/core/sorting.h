@@ -1,4 +1,4 @@
-// Sorting lists of cells: by first cost, then by key.
+// Sorting lists of cells: by first cost, then by key; adding up equal keys.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,10 @@ class CellSorter {
         const Key* const keys = cells.keys.data() + start;
         const bool by_key = std::is_sorted(keys, keys + n);
         if (cells.functionals == 0 ? by_key : is_sorted(cells, start, stop)) return;
-        if (n <= kFew || !order_by_digits(cells, start, n, by_key)) order_by_comparison(cells, start, n);
+        if (n <= kFew)
+            order_few(cells, start, n);
+        else
+            order_many(cells, start, n, by_key);
         arrange(cells, start, n);
     }
 
@@ -41,7 +44,7 @@ class CellSorter {
         }
         return true;
     }
-    void order_by_comparison(Cells<Key>& cells, Index start, Index n) {
+    void order_few(Cells<Key>& cells, Index start, Index n) {
         entries_.resize(static_cast<std::size_t>(n));
         for (Index k = 0; k < n; ++k)
             entries_[k] = {cells.functionals ? cells.cost(start + k)[0] : 0, cells.keys[start + k], k};
@@ -49,30 +52,23 @@ class CellSorter {
         order_.resize(n);
         for (Index k = 0; k < n; ++k) order_[k] = entries_[k].at;
     }
-    /// Sort by key, unless that is done, and then by cost; return false if keys or costs are too far apart.
-    bool order_by_digits(Cells<Key>& cells, Index start, Index n, bool by_key) {
+    /// Sort by key, unless that is done, and then by cost.
+    void order_many(Cells<Key>& cells, Index start, Index n, bool by_key) {
         order_.resize(n);
-        for (Index k = 0; k < n; ++k) order_[k] = k;
         const Key* const keys = cells.keys.data() + start;
-        if (!by_key && !order_by(n, [keys](Index at) { return keys[at]; })) return false;
-        if (cells.functionals == 0) return true;
-        return order_by(n, [&](Index at) { return cells.cost(start + at)[0]; });
-    }
-    /// Sort the order that there is by a number of each cell.
-    template <class Number>
-    bool order_by(Index n, Number number) {
-        auto low = number(0), high = low;
-        for (Index k = 1; k < n; ++k) {
-            low = std::min(low, number(k));
-            high = std::max(high, number(k));
+        for (Index k = 0; k < n; ++k) order_[k] = k;
+        if (!by_key) {
+            const auto [low, high] = extremes(keys, n);
+            sorter_.sort(n, low, high, [keys](Index k) { return keys[k]; });
+            for (Index k = 0; k < n; ++k) order_[k] = sorter_.place(k);
         }
-        const Packing packing(low, high, n);
-        if (!packing.fits()) return false;
-        std::uint64_t* const room = sorter_.prepare(n);
-        for (Index k = 0; k < n; ++k) room[k] = packing.pack(number(order_[k]), order_[k]);
-        const std::uint64_t* const sorted = sorter_.sort(n, packing.place_bits, packing.place_bits + packing.key_bits);
-        for (Index k = 0; k < n; ++k) order_[k] = packing.place(sorted[k]);
-        return true;
+        if (cells.functionals == 0) return;
+        first_.resize(n);
+        for (Index k = 0; k < n; ++k) first_[k] = cells.cost(start + order_[k])[0];
+        const auto [low, high] = extremes(first_.data(), n);
+        sorter_.sort(n, low, high, [this](Index k) { return first_[k]; });
+        for (Index k = 0; k < n; ++k) first_[k] = order_[sorter_.place(k)];
+        order_.swap(first_);
     }
     /// Put the cells into the order that was found.
     void arrange(Cells<Key>& cells, Index start, Index n) {
@@ -85,15 +81,44 @@ class CellSorter {
         for (Index k = 0; k < n; ++k) {
             const Index at = order_[k];
             cells.keys[start + k] = old_.keys[at];
-            std::copy_n(old_.value(at), cells.limbs, cells.value(start + k));
-            std::copy_n(old_.cost(at), cells.functionals, cells.cost(start + k));
+            for (Index l = 0; l < cells.limbs; ++l) cells.value(start + k)[l] = old_.value(at)[l];
+            for (Index d = 0; d < cells.functionals; ++d) cells.cost(start + k)[d] = old_.cost(at)[d];
         }
     }
 
-    RadixSorter sorter_;
-    Buffer<Index> order_;
+    NumberOrder sorter_;
+    Buffer<Index> order_, first_;
     std::vector<Entry> entries_;
     Cells<Key> old_;
 };
+
+/// Append part of a list to another, sorted by key, equal keys added up.
+template <class Key, int L>
+void sum_by_key(const Cells<Key>& cells, Index start, Index stop, Limbs<L> limbs, NumberOrder& order, Cells<Key>& list) {
+    const Index n = stop - start, functionals = list.functionals;
+    if (n == 0) return;
+    const Key* const keys = cells.keys.data() + start;
+    const Limb* const values = cells.values.data() + start * cells.limbs;
+    const Index* const costs = cells.costs.data() + start * functionals;
+    const auto [low, high] = extremes(keys, n);
+    order.sort(n, low, high, [keys](Index k) { return keys[k]; });
+    const Index first = list.size();
+    Index at = first - 1;
+    list.resize(first + n);
+    Key* const sums = list.keys.data();
+    for (Index k = 0; k < n; ++k) {
+        const Index from = order.place(k);
+        if (at >= first && keys[from] == sums[at]) {
+            limbs.add(list.value(at), values + from * limbs.size());
+            continue;
+        }
+        // a cell whose trees were all taken back makes room for the next
+        if (at < first || limbs.positive(list.value(at))) ++at;
+        sums[at] = keys[from];
+        limbs.copy(values + from * limbs.size(), limbs.size(), list.value(at));
+        for (Index d = 0; d < functionals; ++d) list.cost(at)[d] = costs[from * functionals + d];
+    }
+    list.resize(limbs.positive(list.value(at)) ? at + 1 : at);
+}
 
 }  // namespace adtc

@@ -50,7 +50,7 @@ class LevelFiller {
             append_dense(range);
         else
             append_sparse();
-        if (task_.level > 0) scratch_->sorter.sort(part_.cells, start, part_.cells.size());
+        scratch_->sorter.sort(part_.cells, start, part_.cells.size());
         part_.close(number);
         if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }

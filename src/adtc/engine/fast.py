@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.algebra.affine import affine
 from adtc.algebra.formula import Formula, Term, Truth
 from adtc.algebra.metrics import DEPTH
@@ -28,6 +29,7 @@ from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
+native: Any = _core
 _PART = 2**15  # cells whose columns are evaluated at once: caches hold them
 
 
@@ -232,4 +234,4 @@ def good_cells(circuit: circuits.Circuit) -> Result:
         for keys in [root.keys[at : at + _PART]]
     ]
     good = np.concatenate(parts) if parts else np.zeros(0, bool)
-    return Result(plan, circuit, root.keys[good], root.values[good])
+    return Result(plan, circuit, *native.marked_cells(root.keys, root.values, good))

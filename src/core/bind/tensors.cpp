@@ -1,5 +1,6 @@
 #include "tensors.h"
 
+#include "../axes.h"
 #include "../last_level.h"
 
 namespace adtc {
@@ -260,22 +261,43 @@ NumpyArray<Index> axis_column(AnyKeys keys, nb::int_ low, nb::int_ stride, nb::i
     const bool wide = are_wide(keys, 1);
     const WideKey from = wide_of(low), step = wide_of(stride), base = wide_of(radix);
     if (step < 1 || base < 1) throw nb::value_error("stride and radix are at least 1");
-    const auto n = static_cast<Index>(keys.shape(0));
-    Buffer<Index> column(n);
-    const auto unpack = [&]<class Key>(const Key* data, Key from, Key step, Key base) {
+    const auto n = keys.shape(0);
+    Buffer<Index> column(static_cast<Index>(n));
+    {
         nb::gil_scoped_release release;
-        for (Index i = 0; i < n; ++i) {
-            const Key key = data[i] - from;
-            const Key digits = key / step - (key % step < 0);
-            const Key digit = digits % base;
-            column[i] = static_cast<Index>(digit < 0 ? digit + base : digit) + offset;
+        if (wide)
+            unpack_axis<WideKey>({keys_of<WideKey>(keys), n}, {from, step, base, offset}, column.data());
+        else
+            unpack_axis<Index>({keys.data(), n},
+                               {static_cast<Index>(from), static_cast<Index>(step), static_cast<Index>(base), offset},
+                               column.data());
+    }
+    return to_numpy(std::move(column), {n});
+}
+
+/// Copy the cells that are marked: keys and values.
+std::tuple<NumpyArray<Index>, NumpyArray<Limb>> marked_cells(AnyKeys keys, Array<const Limb, 2> values,
+                                                             Array<const bool, 1> marked) {
+    const std::size_t words = are_wide(keys, 1) ? 2 : 1, limbs = values.shape(1), n = keys.shape(0);
+    check(values.shape(0) == n && marked.shape(0) == n);
+    const bool* const good = marked.data();
+    Index count = 0;
+    for (std::size_t i = 0; i < n; ++i) count += good[i];
+    Buffer<Index> some_keys(count * static_cast<Index>(words));
+    Buffer<Limb> some_values(count * static_cast<Index>(limbs));
+    {
+        nb::gil_scoped_release release;
+        Index at = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+            if (!good[i]) continue;
+            for (std::size_t w = 0; w < words; ++w) some_keys[at * words + w] = keys.data()[i * words + w];
+            for (std::size_t l = 0; l < limbs; ++l) some_values[at * limbs + l] = values.data()[i * limbs + l];
+            ++at;
         }
-    };
-    if (wide)
-        unpack(keys_of<WideKey>(keys), from, step, base);
-    else
-        unpack(keys.data(), static_cast<Index>(from), static_cast<Index>(step), static_cast<Index>(base));
-    return to_numpy(std::move(column), {static_cast<std::size_t>(n)});
+    }
+    const auto size = static_cast<std::size_t>(count);
+    auto first = words == 2 ? to_numpy(std::move(some_keys), {size, words}) : to_numpy(std::move(some_keys), {size});
+    return {std::move(first), to_numpy(std::move(some_values), {size, limbs})};
 }
 
 void bind_leaves(nb::module_& module) {
@@ -338,6 +360,7 @@ void bind_tensors(nb::module_& module) {
     module.def("tree_counts", &tree_counts, nb::arg("level"));
     module.def("axis_column", &axis_column, nb::arg("keys"), nb::arg("low"), nb::arg("stride"), nb::arg("radix"),
                nb::arg("offset"));
+    module.def("marked_cells", &marked_cells, nb::arg("keys"), nb::arg("values"), nb::arg("marked"));
 }
 
 }  // namespace adtc
