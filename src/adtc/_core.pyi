@@ -395,21 +395,12 @@ class Cursor:
         self,
         table: Table,
         lattice: Lattice,
-        key_weights: Ints,
-        key_constant: int,
-        cost_weights: Ints,
-        cost_constants: Ints,
-        group_label: Ints,
-        minsup: int,
-        majority: bool,
-        share_top: int,
-        share_bottom: int,
-        trivial_splits: bool,
+        leaves: Leaves,
         multiplicity: Ints,
         counts: Ints,
         budgets: Ints,
         live: Truths,
-        levels: Sequence[tuple[Ints, Words, Ints, Ints, Ints]],
+        levels: Sequence[Level],
         twin_starts: Ints,
         twin_features: Ints,
         twin_flipped: Truths,
@@ -420,45 +411,6 @@ class Cursor:
     def labels(self, at: tuple[int, int, int], key: int) -> list[int]: ...
     def splits(
         self, at: tuple[int, int, int], key: int
-    ) -> tuple[Ints, Ints, Words, Ints, Words]: ...
-    def child(
-        self, at: tuple[int, int, int], feature: int, negative: bool
-    ) -> tuple[int, int, int]: ...
-    @property
-    def limbs(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-
-class WideCursor:
-    def __init__(
-        self,
-        table: Table,
-        lattice: Lattice,
-        key_weights: Ints,
-        key_constant: tuple[int, int],
-        cost_weights: Ints,
-        cost_constants: Ints,
-        group_label: Ints,
-        minsup: int,
-        majority: bool,
-        share_top: int,
-        share_bottom: int,
-        trivial_splits: bool,
-        multiplicity: Ints,
-        counts: Ints,
-        budgets: Ints,
-        live: Truths,
-        levels: Sequence[tuple[Ints, Words, Ints, Ints, Ints]],
-        twin_starts: Ints,
-        twin_features: Ints,
-        twin_flipped: Truths,
-        most_bytes: int,
-    ) -> None: ...
-    def unrank(self, keys: Ints, ranks: Words, control: Control) -> tuple[Ints, Ints]: ...
-    def rank(self, codes: Ints, twins: Ints, keys: Ints) -> list[int]: ...
-    def labels(self, at: tuple[int, int, int], key: tuple[int, int]) -> list[int]: ...
-    def splits(
-        self, at: tuple[int, int, int], key: tuple[int, int]
     ) -> tuple[Ints, Ints, Words, Ints, Words]: ...
     def child(
         self, at: tuple[int, int, int], feature: int, negative: bool
