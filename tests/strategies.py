@@ -78,7 +78,7 @@ def number_of_trees(
     return total
 
 
-a_share = st.sampled_from([Fraction(0)] * 3 + [Fraction(2, 5), Fraction(3, 4)])
+a_leaf_share = st.sampled_from([Fraction(0)] * 3 + [Fraction(2, 5), Fraction(3, 4)])
 
 
 @st.composite
@@ -95,7 +95,7 @@ def problems(draw: st.DrawFn, *, shares: bool = False, **options: object) -> tup
         max_size=draw(a_size),
         labels=draw(st.sampled_from(["any", "any", "majority"])),
         trivial_splits=draw(st.sampled_from([True, True, False])),
-        min_leaf_share=draw(a_share) if shares else Fraction(0),
+        min_leaf_share=draw(a_leaf_share) if shares else Fraction(0),
     )
     reduced = draw(st.sampled_from([_less_deep, _less_wide, _less_fine]))
     while _number_of_trees(table, space) > MOST_TREES:
