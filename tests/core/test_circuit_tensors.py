@@ -192,7 +192,9 @@ def fits(cost, budgets):
 def read(arrays, starts, stops, *, costs=True):
     """Return the tensors that arrays hold as Counters, and check that they are sorted."""
     keys, values, cost = arrays
-    keys = keys.tolist() if keys.ndim == 1 else [h * 2**64 + low % 2**64 for low, h in keys.tolist()]  # noqa: E501
+    keys = (
+        keys.tolist() if keys.ndim == 1 else [h * 2**64 + low % 2**64 for low, h in keys.tolist()]
+    )
     numbers = [sum(limb << (64 * i) for i, limb in enumerate(row)) for row in values.tolist()]
     tensors = []
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
