@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-peers paper stub sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench bench-against bench-peers paper stub sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -61,6 +61,10 @@ bench: $(READY) ## measure our own speed, and put it into the documentation
 	@mkdir -p benchmarks/results
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=min,median,max,rounds --benchmark-sort=fullname --benchmark-json=benchmarks/results/own.json -q
 	$(BIN)/python benchmarks/page.py benchmarks
+
+REV ?= HEAD~1
+bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
+	$(BIN)/python tools/bench_against.py $(REV)
 
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
 	$(BIN)/python benchmarks/peers.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code

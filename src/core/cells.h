@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -57,7 +58,7 @@ struct Cells {
 
     /// Count the bytes of one cell.
     Index width() const { return static_cast<Index>(sizeof(Key)) + 8 * limbs + 8 * functionals; }
-    Index bytes() const { return keys.capacity() * width(); }
+    Index bytes() const { return size() * width(); }
 
     /// Change the number of cells; new ones are not initialised.
     void resize(Index size) {
@@ -83,8 +84,12 @@ struct Cells {
 template <class Key>
 struct Part {
     Cells<Key> cells;
-    std::vector<Index> numbers;  ///< the paths, by number within the level
-    std::vector<Index> stops;    ///< where each path's cells end, and the next one's begin
+    Index first = 0;                ///< where this job's cells begin: behind those of all jobs before it, or at 0
+    std::vector<Index> numbers;     ///< the paths, by number within the level
+    std::vector<Index> stops;       ///< where each path's cells end, and the next one's begin
+    std::shared_ptr<void> scratch;  ///< room that jobs hand on to one another: new memory is slow
+
+    Index bytes() const { return (cells.size() - first) * cells.width(); }
 
     void close(Index number) {
         numbers.push_back(number);
@@ -98,11 +103,24 @@ class Pool {
   public:
     Pool(Index limbs, Index functionals) : cells_(limbs, functionals) {}
 
-    Part<Key> part() const { return {Cells<Key>(cells_.limbs, cells_.functionals), {}, {}}; }
-
+    /// Begin a job. If all before it are done, it writes behind what they have made.
+    Part<Key> open(Index job) {
+        const std::lock_guard lock(mutex_);
+        Part<Key> part{Cells<Key>(cells_.limbs, cells_.functionals), 0, {}, {}, nullptr};
+        if (!idle_.empty()) {
+            part.scratch = std::move(idle_.back());
+            idle_.pop_back();
+        }
+        if (job == next_) {
+            part.first = lent_ = cells_.size();
+            std::swap(part.cells, cells_);
+        }
+        return part;
+    }
     /// Take over what a job has made; it may be put aside until all jobs before it are done.
     void commit(Index job, Part<Key>&& part, std::span<Index> starts, std::span<Index> stops) {
         const std::lock_guard lock(mutex_);
+        if (part.scratch) idle_.push_back(std::move(part.scratch));
         waiting_.emplace(job, std::move(part));
         for (auto at = waiting_.find(next_); at != waiting_.end(); at = waiting_.find(next_)) {
             append(at->second, starts, stops);
@@ -112,32 +130,38 @@ class Pool {
     }
     Index bytes() {
         const std::lock_guard lock(mutex_);
-        Index sum = cells_.bytes();
-        for (const auto& [job, part] : waiting_) sum += part.cells.bytes();
-        return sum;
+        Index cells = cells_.size() + lent_;
+        for (const auto& [job, part] : waiting_) cells += part.cells.size();
+        return cells * cells_.width();
     }
     /// Hand over all cells.
     Cells<Key> release() {
         cells_.shrink();
+        idle_.clear();
         return std::move(cells_);
     }
 
   private:
     void append(Part<Key>& part, std::span<Index> starts, std::span<Index> stops) {
-        const Index offset = cells_.size();
-        if (offset == 0)
+        Index offset = 0;
+        if (cells_.size() == 0) {  // also where the job was lent all cells
             std::swap(cells_, part.cells);
-        else
+            lent_ = 0;
+        } else {
+            offset = cells_.size();
             cells_.append(part.cells.view());
+        }
         for (std::size_t k = 0; k < part.numbers.size(); ++k) {
-            starts[part.numbers[k]] = offset + (k ? part.stops[k - 1] : 0);
+            starts[part.numbers[k]] = offset + (k ? part.stops[k - 1] : part.first);
             stops[part.numbers[k]] = offset + part.stops[k];
         }
     }
 
     std::mutex mutex_;
     Cells<Key> cells_;
+    Index lent_ = 0;  ///< cells that a job holds now
     std::map<Index, Part<Key>> waiting_;
+    std::vector<std::shared_ptr<void>> idle_;
     Index next_ = 0;
 };
 

@@ -317,12 +317,14 @@ class Pass final : public InsidePass {
                 control.check();
                 note_set<4>(sets, {a, b}, result, room);
                 select_rows(room.rows1, b, false, room.rows2);
-                for (Index c = b + 1; c < n(); ++c) solve_set<8>(sets, {a, b, c}, room.rows2, result, room);
+                if constexpr (kThree)
+                    for (Index c = b + 1; c < n(); ++c) solve_set<8>(sets, {a, b, c}, room.rows2, result, room);
             }
         }
     }
 
     using Three = std::array<Index, 3>;
+    static constexpr bool kThree = sizeof(T) < sizeof(Index);  ///< sets of three, in common widths only
 
     static constexpr int size_of(int patterns) { return patterns == 1 ? 0 : patterns == 2 ? 1 : patterns == 4 ? 2 : 3; }
 
@@ -499,6 +501,9 @@ class Pass final : public InsidePass {
         return made;
     }
 
+    /// Rules that are rarely asked for are compiled for small sets only.
+    static constexpr int kMostPatternsOfAnyRule = 4;
+
     /// Find the least cost of trees that are no single leaf, for every pattern of a set.
     template <int Patterns>
     void best_splits(const Sets<T>& sets, const Three& set, Index d, Room<T>& room,
@@ -517,15 +522,17 @@ class Pass final : public InsidePass {
             if (mixing_.turned[static_cast<std::size_t>(d)]) turn_back<Patterns>(cost, room, best);
             return;
         }
-        AnyLabels<T> any;
-        any.rows = at(0);
-        any.minsup = minsup;
-        for (Index l = 0; l < rule.labels; ++l) {
-            if (mixing_.votes) any.votes.push_back(at(mixing_.votes + l));
-            if (mixing_.share) any.share.push_back(at(mixing_.share + l));
-            if (l > 0) any.cost.push_back(at(mixing_.costs + d * (rule.labels - 1) + l - 1));
+        if constexpr (Patterns <= kMostPatternsOfAnyRule) {
+            AnyLabels<T> any;
+            any.rows = at(0);
+            any.minsup = minsup;
+            for (Index l = 0; l < rule.labels; ++l) {
+                if (mixing_.votes) any.votes.push_back(at(mixing_.votes + l));
+                if (mixing_.share) any.share.push_back(at(mixing_.share + l));
+                if (l > 0) any.cost.push_back(at(mixing_.costs + d * (rule.labels - 1) + l - 1));
+            }
+            best_under<Patterns>(any, d, room, best);
         }
-        best_under<Patterns>(any, d, room, best);
     }
 
     template <int Patterns, class Rule>
@@ -584,7 +591,9 @@ class Pass final : public InsidePass {
 template <class T>
 std::unique_ptr<InsidePass> make(const Table& table, const Lattice& lattice, const Costs& costs, Mixing mixing,
                                  Index memory, Index threads, Index most_spread) {
-    Index spread = std::min({lattice.levels, most_spread, Index{3}});
+    // sets of three features only where leaves take the cheaper of two labels: see `best_splits`
+    const Index longest = takes_cheaper(costs.rule) && sizeof(T) < sizeof(Index) ? 3 : 2;
+    Index spread = std::min({lattice.levels, most_spread, longest});
     const auto need = [&](Index d) {
         const Index jobs = d == lattice.levels ? 1 : threads;  // below prefixes each job has its own
         return jobs * bytes_for(d, table.features(), table.groups(), mixing.channels(), sizeof(T));

@@ -1,6 +1,7 @@
 #include "last_level.h"
 
-#include <optional>
+#include "dense.h"
+#include "histogram.h"
 
 namespace adtc {
 namespace {
@@ -12,7 +13,7 @@ class LastLevel {
         : task_(task), leaves_(task.leaves), limbs_(limbs), part_(part), table_(limbs, task.leaves.functionals()),
           scaled_(static_cast<std::size_t>(limbs.size())),
           within_(task.leaves, task.multiplicity, task.lattice.rest),
-          all_(task.leaves, task.multiplicity, task.lattice.rest) {}
+          all_(task.leaves, task.multiplicity, task.lattice.rest), histograms_(task.leaves, task.multiplicity) {}
 
     Index pairs() const { return pairs_; }
 
@@ -22,13 +23,15 @@ class LastLevel {
         const std::span<const Index> budgets = task_.budgets.row(node);
         if (task_.lattice.rest > 0) path_.choose(counts, leaves_.rule.minsup);
         const KeyRange<Key> range = dense_range(counts.totals);
-        if (range.width > 0)
+        if (range.width > 0 && task_.lattice.rest == 2 && histograms_.fits(path_, range))
+            append_histograms(counts.totals, range);
+        else if (range.width > 0)
             append_dense(counts.totals, range);
         else
             append_sparse(counts.totals, budgets);
         sorter_.sort(part_.cells, start, part_.cells.size());
         part_.close(node - task_.lattice.base[task_.lattice.levels]);
-        if (part_.cells.bytes() > task_.most_bytes) throw OutOfMemory();
+        if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }
 
   private:
@@ -36,18 +39,42 @@ class LastLevel {
     KeyRange<Key> dense_range(std::span<const Index> totals) const {
         if (task_.lattice.rest == 0 || leaves_.functionals() > 0 || !leaves_.dense) return {};
         const KeyRange<Key> range = key_range(totals, leaves_, Index{1} << task_.lattice.rest);
-        const Key products = leaves_.labels() * leaves_.labels() * path_.size() * path_.size();
-        return range.width > products ? KeyRange<Key>{} : range;
+        // about as many products as there may be; clearing and reading a key takes a fraction of their time
+        const Key labels = leaves_.labels(), side = labels + (labels - 1) * labels * path_.size();
+        const bool fits = range.width * 8 * limbs_.size() <= task_.most_bytes / 2;
+        return range.width <= 4 * path_.size() * side * side && fits ? range : KeyRange<Key>{};
+    }
+
+    void append_histograms(std::span<const Index> totals, const KeyRange<Key>& range) {
+        pairs_ += histograms_.add_splits(path_, range);
+        const auto find = [&](Key key) -> std::uint32_t& { return histograms_.find(static_cast<Index>(key - range.low)); };
+        for_each_leaf(totals, leaves_, {}, cost_, [&](Key key, const Index*) { ++find(key); });
+        if (!leaves_.trivial_splits) {
+            Index splits = 0;  // every feature has a trivial split for each label, with the same key
+            for (const Index f : path_.features) splits += task_.multiplicity[f];
+            for (Index l = 0; l < leaves_.labels(); ++l)
+                if (splits > 0) find(leaves_.key(l, totals) + leaves_.key_constant) -= static_cast<std::uint32_t>(splits);
+        }
+        Cells<Key>& cells = part_.cells;
+        Index at = cells.size();
+        cells.resize(at + histograms_.width());
+        for (Index k = 0; k < histograms_.width(); ++k) {
+            const Limb value = histograms_.find(k);
+            cells.keys[at] = range.low + k;
+            limbs_.copy(&value, 1, cells.value(at));
+            at += value != 0;
+        }
+        cells.resize(at);
     }
 
     void append_dense(std::span<const Index> totals, const KeyRange<Key>& range) {
         DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
-        for_each_leaf(totals, leaves_, {}, cost_, [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
         all_.begin(path_);
+        for_each_leaf(totals, leaves_, {}, cost_, [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
         for (Index a = 0; a < path_.size(); ++a) {
-            all_.list(path_, a, sides_, sorter_);
+            all_.list(path_, a, sides_, merger_);
             const Summand<Key> s = summand(a);
-            dense.multiply(s, scaled_.data());
+            dense.add(s, scaled_.data());
             pairs_ += s.pairs();
             if (leaves_.trivial_splits) continue;
             for_each_trivial(sides_[0].counts, sides_[1].counts, leaves_, {}, cost_,
@@ -77,11 +104,10 @@ class LastLevel {
             all_.list(path_, a, sides_, sorter_);
         else if (!within_.list(path_, a, budgets, sides_, sorter_))
             return;
-        const Index most = (task_.most_bytes - part_.cells.bytes()) / part_.cells.width();
+        const Index most = (task_.most_bytes - part_.bytes()) / part_.cells.width();
         const Summand<Key> s = summand(a);
-        const Progress done = multiply_into(table_, limbs_, s, 0, budgets, most, scaled_.data());
-        if (done.row < s.outer.size) throw OutOfMemory();
-        pairs_ += done.looked;
+        pairs_ += count_pairs_within(s, budgets);
+        if (multiply_into(table_, limbs_, s, budgets, most, scaled_.data()) < s.outer.size) throw OutOfMemory();
         if (leaves_.trivial_splits) return;
         table_.reserve(leaves_.labels());
         for_each_trivial(sides_[0].counts, sides_[1].counts, leaves_, budgets, cost_, [&](Key key, const Index* cost) {
@@ -105,6 +131,8 @@ class LastLevel {
     SplittingPairs<T> path_;
     SidesWithin<Key, T> within_;
     AllSides<Key, T> all_;
+    Histograms<Key, T> histograms_;
+    KeyMerger<Key> merger_;
     Side<Key> sides_[2];
     std::vector<Index> cost_;
     Index pairs_ = 0;

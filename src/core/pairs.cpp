@@ -146,9 +146,9 @@ void count_block(const std::uint16_t* block, const std::uint16_t* const* partner
 
 template <class T>
 void add_times(Vector<std::uint16_t> counts, T factor, T* out) {
-    alignas(64) std::uint16_t each[kBlock];
+    alignas(kVectorBytes) std::uint16_t each[kLanes<std::uint16_t>];
     std::memcpy(each, &counts, sizeof each);
-    for (Index j = 0; j < kBlock; ++j) out[j] = static_cast<T>(out[j] + static_cast<T>(factor * static_cast<T>(each[j])));
+    for (Index j = 0; j < kLanes<std::uint16_t>; ++j) out[j] = static_cast<T>(out[j] + static_cast<T>(factor * static_cast<T>(each[j])));
 }
 
 }  // namespace
@@ -221,7 +221,7 @@ void add_pairs(const Slices& slices, Index plane, std::span<const Index> chosen,
             const std::uint16_t* partner[kTogether];
             const Index here = std::min(kTogether, n - r);
             for (Index k = 0; k < kTogether; ++k) partner[k] = bits + chosen[std::min(r + k, n - 1)];
-            for (Index block = 0; block < lanes; block += kBlock) {
+            for (Index block = 0; block < lanes; block += kLanes<std::uint16_t>) {
                 Vector<std::uint16_t> sums[kTogether];
                 switch (here) {
                     case 1: count_block<1>(bits + block, partner, count, lanes, sums); break;

@@ -11,7 +11,7 @@
 
 namespace adtc {
 
-/// Lanes of a slice come in blocks of this many, a vector of 64 bytes; those beyond the features are 0.
+/// Lanes of a slice come in blocks of this many, the widest vector; those beyond the features are 0.
 constexpr Index kBlock = 32;
 
 constexpr Index padded(Index features) { return (features + kBlock - 1) / kBlock * kBlock; }

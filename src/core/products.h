@@ -22,7 +22,8 @@ Index count_pairs_within(const Summand<Key>& s, std::span<const Index> budgets) 
     if (budgets.empty()) return s.pairs();
     Index pairs = 0, stop = s.inner.size;
     for (Index i = 0; i < s.outer.size && stop > 0; ++i) {
-        while (stop > 0 && s.inner.cost(stop - 1)[0] > budgets[0] - s.outer.cost(i)[0]) --stop;
+        if (i == 0 || s.outer.cost(i)[0] != s.outer.cost(i - 1)[0])
+            stop = affordable(s.inner.part(0, stop), budgets[0] - s.outer.cost(i)[0]);
         pairs += stop;
     }
     return pairs;
@@ -35,25 +36,17 @@ inline bool fits(const Index* cost1, const Index* cost0, std::span<const Index> 
     return true;
 }
 
-/// Where a product stands that a hash table had no more room for: the cell of `outer` to go on with.
-struct Progress {
-    Index row = 0;
-    Index looked = 0;  ///< pairs
-};
-
-/// Add the products of a summand, from a cell of `outer` on, to a hash table of at most `most` places.
+/// Add the products of a summand to a hash table of at most `most` places. Return the cell of `outer`
+/// that it had no more room for; its size if all are done.
 template <class Key, int L>
-Progress multiply_into(CellTable<Key, L>& table, Limbs<L> limbs, const Summand<Key>& s, Index row,
-                       std::span<const Index> budgets, Index most, Limb* scaled) {
-    Progress done{row, 0};
+Index multiply_into(CellTable<Key, L>& table, Limbs<L> limbs, const Summand<Key>& s, std::span<const Index> budgets,
+                    Index most, Limb* scaled) {
     Index stop = s.inner.size;
-    for (; done.row < s.outer.size; ++done.row) {
-        const Index i = done.row;
+    for (Index i = 0; i < s.outer.size; ++i) {
         const Index* const cost1 = s.outer.cost(i);
         if (!budgets.empty()) stop = affordable(s.inner.part(0, stop), budgets[0] - cost1[0]);
         if (stop == 0) break;  // sorted: no later cell is cheaper
-        if (!table.reserve(stop, most)) return done;
-        done.looked += stop;
+        if (!table.reserve(stop, most)) return i;
         limbs.scale(s.outer.value(i), s.outer.limbs, s.factor, scaled);
         const Key key = s.outer.keys[i];
         for (Index j = 0; j < stop; ++j) {
@@ -63,49 +56,7 @@ Progress multiply_into(CellTable<Key, L>& table, Limbs<L> limbs, const Summand<K
             limbs.add_product(total, scaled, s.inner.value(j), s.inner.limbs);
         }
     }
-    done.row = s.outer.size;
-    return done;
+    return s.outer.size;
 }
-
-/// A tensor as an array over all keys, for questions without budgets.
-template <class Key, int L>
-class DenseTensor {
-  public:
-    DenseTensor(Limbs<L> limbs, Key low, Index width)
-        : limbs_(limbs), low_(low), values_(static_cast<std::size_t>(width * limbs.size())) {}
-
-    Limb* find(Key key) { return values_.data() + static_cast<Index>(key - low_) * limbs_.size(); }
-
-    /// Add all products of a summand.
-    void multiply(const Summand<Key>& s, Limb* scaled) {
-        for (Index i = 0; i < s.outer.size; ++i) {
-            limbs_.scale(s.outer.value(i), s.outer.limbs, s.factor, scaled);
-            Limb* const offset = find(s.outer.keys[i]);
-            for (Index j = 0; j < s.inner.size; ++j)
-                limbs_.add_product(offset + static_cast<Index>(s.inner.keys[j]) * limbs_.size(), scaled,
-                                   s.inner.value(j), s.inner.limbs);
-        }
-    }
-    /// Append the cells with trees in the order of their keys.
-    void append_to(Cells<Key>& list) const {
-        const Index width = static_cast<Index>(values_.size()) / limbs_.size();
-        Index cells = 0;
-        for (Index k = 0; k < width; ++k) cells += limbs_.positive(values_.data() + k * limbs_.size());
-        Index at = list.size();
-        list.resize(at + cells);
-        for (Index k = 0; k < width; ++k) {
-            const Limb* const value = values_.data() + k * limbs_.size();
-            if (!limbs_.positive(value)) continue;
-            list.keys[at] = low_ + k;
-            limbs_.copy(value, limbs_.size(), list.value(at));
-            ++at;
-        }
-    }
-
-  private:
-    Limbs<L> limbs_;
-    Key low_;
-    std::vector<Limb> values_;
-};
 
 }  // namespace adtc

@@ -46,6 +46,41 @@ struct SplittingPairs {
     }
 };
 
+/// Adds up numbers of trees by key, on a range of keys that is not large; needs no clearing.
+template <class Key>
+class KeyMerger {
+  public:
+    void begin(Key low, Index width) {
+        low_ = low;
+        if (static_cast<Index>(entries_.size()) < width) entries_.resize(static_cast<std::size_t>(width));
+        if (++round_ == 0) {
+            std::fill(entries_.begin(), entries_.end(), Entry{});
+            round_ = 1;
+        }
+    }
+    void add(Key key, Limb value, Cells<Key>& list) {
+        Entry& entry = entries_[static_cast<std::size_t>(key - low_)];
+        if (entry.round == round_) {
+            list.values[entry.at] += value;
+            return;
+        }
+        const Index at = list.size();
+        entry = {round_, static_cast<std::uint32_t>(at)};
+        list.resize(at + 1);
+        list.keys[at] = key;
+        list.values[at] = value;
+    }
+
+  private:
+    struct Entry {
+        std::uint32_t round = 0;  ///< when it was written
+        std::uint32_t at = 0;     ///< the key's place in the list
+    };
+    Key low_ = 0;
+    std::uint32_t round_ = 0;
+    std::vector<Entry> entries_;  ///< [key − low]
+};
+
 /// Trees on one side of a feature: where it is 1, or where it is 0.
 template <class Key>
 struct Side {
@@ -315,12 +350,23 @@ class AllSides {
             }
     }
 
+    /// List the trees on both sides of a feature, sorted by key.
     void list(const SplittingPairs<T>& path, Index a, Side<Key>* sides, CellSorter<Key>& sorter) {
         weigh_both(path, a);
         for (int s = 0; s < 2; ++s) {
             sides[s].begin(path, a, s, 0);
-            list_side(path, a, s, sides[s]);
+            for_each(path, a, s, sides[s].support, [&](Key key, Limb trees) { sides[s].push(key, trees); });
             sides[s].merge(sorter);
+        }
+    }
+    /// List the trees on both sides of a feature in any order, by means of an array over all keys.
+    void list(const SplittingPairs<T>& path, Index a, Side<Key>* sides, KeyMerger<Key>& merger) {
+        weigh_both(path, a);
+        for (int s = 0; s < 2; ++s) {
+            sides[s].begin(path, a, s, 0);
+            const KeyRange<Key> range = key_range<Key>(sides[s].counts, leaves_, 2);
+            merger.begin(range.low, static_cast<Index>(range.width));
+            for_each(path, a, s, sides[s].support, [&](Key key, Limb trees) { merger.add(key, trees, sides[s].merged); });
         }
     }
 
@@ -359,7 +405,9 @@ class AllSides {
         }
     }
 
-    void list_side(const SplittingPairs<T>& path, Index a, int s, Side<Key>& side) {
+    /// Call `use(key, trees)` for all trees of depth at most 1 on one side, several of one kind at once.
+    template <class Use>
+    void for_each(const SplittingPairs<T>& path, Index a, int s, Index support, Use use) {
         const Index n = path.size(), labels = leaves_.labels(), minsup = leaves_.rule.minsup;
         const Key constant = leaves_.key_constant;
         part1_.resize(labels, n);
@@ -372,17 +420,17 @@ class AllSides {
             if (votes_) take_side(ones_.vote(l), both_.vote(l), n, s, vote, part1_.vote(l), part0_.vote(l));
         }
         for (Index l = 0; l < labels; ++l)
-            if (side.support >= minsup && admitted(here_, 0, l, side.support)) side.push(here_.key(l)[0] + constant, 1);
+            if (support >= minsup && admitted(here_, 0, l, support)) use(here_.key(l)[0] + constant, 1);
         if (rest_ < 2) return;
         for (Index b = 0; b < n; ++b) {
-            const Index rows1 = s == 0 ? rows_[b] : path.rows[b] - rows_[b], rows0 = side.support - rows1;
+            const Index rows1 = s == 0 ? rows_[b] : path.rows[b] - rows_[b], rows0 = support - rows1;
             if (b == a || rows1 < minsup || rows0 < minsup) continue;
             const Limb twins = static_cast<Limb>(multiplicity_[path.features[b]]);
             for (Index p = 0; p < labels; ++p) {
                 if (!admitted(part1_, b, p, rows1)) continue;
                 for (Index q = 0; q < labels; ++q)
                     if ((p != q || leaves_.trivial_splits) && admitted(part0_, b, q, rows0))
-                        side.push(part1_.key(p)[b] + part0_.key(q)[b] + 2 * constant, twins);
+                        use(part1_.key(p)[b] + part0_.key(q)[b] + 2 * constant, twins);
             }
         }
     }

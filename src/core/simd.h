@@ -1,4 +1,4 @@
-// Vectors of 64 bytes, written once for every instruction set; compilers split them where they must.
+// Vectors as wide as the processor's, written once for every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,27 @@
 
 namespace adtc {
 
-/// A vector of 64 bytes of T.
+#if defined(__AVX512BW__)
+constexpr int kVectorBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kVectorBytes = 32;
+#else
+constexpr int kVectorBytes = 16;
+#endif
+
+/// A vector of T.
 template <class T>
 struct VectorOf {
-    typedef T type __attribute__((vector_size(64)));
+    typedef T type __attribute__((vector_size(kVectorBytes)));
     /// The same without any claim about alignment, for loads and stores.
-    typedef T loose __attribute__((vector_size(64), aligned(alignof(T)), may_alias));
+    typedef T loose __attribute__((vector_size(kVectorBytes), aligned(alignof(T)), may_alias));
 };
 
 template <class T>
 using Vector = typename VectorOf<T>::type;
 
 template <class T>
-constexpr int kLanes = 64 / sizeof(T);
+constexpr int kLanes = kVectorBytes / sizeof(T);
 
 template <class T>
 inline Vector<T> load(const T* from) {
@@ -74,14 +82,10 @@ inline Vector<std::uint16_t> count_ones(Vector<std::uint16_t> v) {
 #elif defined(__AVX2__)
     const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
                                            1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
-    const __m256i low = _mm256_set1_epi8(0x0f);
-    __m256i half[2];
-    std::memcpy(half, &v, 64);
-    for (__m256i& x : half)
-        x = _mm256_add_epi8(_mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),
-                            _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
-    std::memcpy(&v, half, 64);
-    return v;
+    const __m256i low = _mm256_set1_epi8(0x0f), x = (__m256i)v;
+    return (Vector<std::uint16_t>)_mm256_add_epi8(
+        _mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),
+        _mm256_shuffle_epi8(table, _mm256_and_si256(_mm256_srli_epi16(x, 4), low)));
 #else
     v = v - ((v >> 1) & 0x5555);
     v = (v & 0x3333) + ((v >> 2) & 0x3333);

@@ -1,8 +1,10 @@
 #include "tensors.h"
 
 #include <cmath>
-#include <optional>
 
+#include "dense.h"
+#include "partition.h"
+#include "ranges.h"
 #include "sorting.h"
 
 namespace adtc {
@@ -10,12 +12,29 @@ namespace {
 
 constexpr Index kCached = Index{1} << 17;  // places of a hash table that caches hold
 
+/// Room to make tensors in, handed from job to job.
+template <class Key, int L>
+struct Scratch {
+    CellTable<Key, L> table;
+    CellSorter<Key> sorter;
+    RangedSum<Key, L> ranged;
+    PartitionedSum<Key, L> partitioned;
+    Cells<Key> held;
+    std::vector<Limb> scaled;
+
+    Scratch(Limbs<L> limbs, Index functionals)
+        : table(limbs, functionals), ranged(limbs), partitioned(limbs), held(limbs.size(), functionals),
+          scaled(static_cast<std::size_t>(limbs.size())) {}
+};
+
 template <class Key, int L>
 class LevelFiller {
   public:
     LevelFiller(const LevelTask<Key>& task, Limbs<L> limbs, const Control& control, Part<Key>& part)
-        : task_(task), leaves_(task.leaves), limbs_(limbs), control_(control), part_(part),
-          table_(limbs, part.cells.functionals), scaled_(static_cast<std::size_t>(limbs.size())) {}
+        : task_(task), leaves_(task.leaves), limbs_(limbs), control_(control), part_(part) {
+        if (!part.scratch) part.scratch = std::make_shared<Scratch<Key, L>>(limbs, part.cells.functionals);
+        scratch_ = static_cast<Scratch<Key, L>*>(part.scratch.get());
+    }
 
     Index pairs() const { return pairs_; }
 
@@ -31,9 +50,9 @@ class LevelFiller {
             append_dense(range);
         else
             append_sparse();
-        sorter_.sort(part_.cells, start, part_.cells.size());
+        if (task_.level > 0) scratch_->sorter.sort(part_.cells, start, part_.cells.size());
         part_.close(number);
-        if (part_.cells.bytes() > task_.most_bytes) throw OutOfMemory();
+        if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }
 
   private:
@@ -50,6 +69,9 @@ class LevelFiller {
             summands_.push_back({outer, inner, static_cast<Limb>(task_.multiplicity[f])});
             features_.push_back(f);
         }
+        looked_ = 0;
+        for (const auto& s : summands_) looked_ += count_pairs_within(s, budgets_);
+        pairs_ += looked_;
     }
 
     /// Return the keys' range if an array over all of them pays; else one of width 0.
@@ -57,41 +79,72 @@ class LevelFiller {
         if (!leaves_.dense || !budgets_.empty()) return {};
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
         const KeyRange<Key> range = key_range(task_.counts.row(node_), leaves_, most_leaves);
-        Key products = 0;
-        for (const auto& s : summands_) products += s.pairs();
-        const bool pays = range.width <= 4 * products && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
+        const bool pays = range.width <= 4 * static_cast<Key>(looked_) && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
         return pays ? range : KeyRange<Key>{};
     }
 
     void append_dense(const KeyRange<Key>& range) {
         DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
+        dense.add(summands_, [&] { control_.check(); });
         for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
                       [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
-        for (const auto& s : summands_) {
-            control_.check();
-            dense.multiply(s, scaled_.data());
-            pairs_ += s.pairs();
-        }
         drop_trivial([&](Key key, const Index*, Limb factor) { limbs_.subtract(dense.find(key), factor); });
         dense.append_to(part_.cells);
     }
 
     void append_sparse() {
-        const auto find = [&](Key key, const Index* cost) { return table_.find(key, [cost](Index d) { return cost[d]; }); };
-        table_.clear();
-        table_.reserve(leaves_.labels());
+        CellTable<Key, L>& table = scratch_->table;
+        table.clear();
+        table.reserve(leaves_.labels() * (1 + static_cast<Index>(summands_.size())));
+        const auto find = [&](Key key, const Index* cost) { return table.find(key, [cost](Index d) { return cost[d]; }); };
         for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
                       [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
-        const Index most = (task_.most_bytes - part_.cells.bytes()) / part_.cells.width();
-        for (const auto& s : summands_) {
-            control_.check();
-            const Progress done = multiply_into(table_, limbs_, s, 0, budgets_, most, scaled_.data());
-            if (done.row < s.outer.size) throw OutOfMemory();
-            pairs_ += done.looked;
-        }
-        table_.reserve(static_cast<Index>(summands_.size()) * leaves_.labels());
         drop_trivial([&](Key key, const Index* cost, Limb factor) { limbs_.subtract(find(key, cost), factor); });
-        table_.append_to(part_.cells);
+        if (are_spread() && scratch_->ranged.begin(summands_, budgets_)) {
+            scratch_->ranged.append(held_cells(), part_.cells, [&] {
+                control_.check();
+                if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
+            });
+            return;
+        }
+        for (std::size_t k = 0; k < summands_.size(); ++k) {
+            const Index row = multiply(summands_[k], kCached);
+            if (row < summands_[k].outer.size) return append_large(k, row);
+        }
+        table.append_to(part_.cells);
+    }
+
+    /// Tell whether hardly any two products can share a key, within at most one budget: then sorting them
+    /// is cheaper than looking for each one's place.
+    bool are_spread() const {
+        if (budgets_.size() > 1) return false;
+        const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
+        return key_range(task_.counts.row(node_), leaves_, most_leaves).width / 16 > looked_;
+    }
+
+    /// Add the products of a summand to a table of at most so many places; return the cell of its outer
+    /// list to go on with.
+    Index multiply(const Summand<Key>& s, Index most) {
+        control_.check();
+        return multiply_into(scratch_->table, limbs_, s, budgets_, most, scratch_->scaled.data());
+    }
+
+    /// Take the table's cells as a list.
+    CellView<Key> held_cells() {
+        scratch_->held.resize(0);
+        scratch_->table.append_to(scratch_->held);
+        return scratch_->held.view();
+    }
+
+    /// Append the table's cells and the products from a cell of a summand on: more than caches hold.
+    void append_large(std::size_t k, Index row) {
+        summands_.erase(summands_.begin(), summands_.begin() + static_cast<Index>(k));
+        summands_[0].outer = summands_[0].outer.part(row, summands_[0].outer.size);
+        const Index most = task_.most_bytes - part_.bytes();
+        if (scratch_->partitioned.append(held_cells(), summands_, budgets_, most, control_, part_.cells)) return;
+        for (const auto& s : summands_)
+            if (multiply(s, most / part_.cells.width()) < s.outer.size) throw OutOfMemory();
+        scratch_->table.append_to(part_.cells);
     }
 
     /// Take back the splits whose two children are leaves of equal label.
@@ -110,16 +163,15 @@ class LevelFiller {
     Limbs<L> limbs_;
     const Control& control_;
     Part<Key>& part_;
-    CellTable<Key, L> table_;
-    CellSorter<Key> sorter_;
-    std::vector<Limb> scaled_;
+    Scratch<Key, L>* scratch_ = nullptr;
     Path path_;
     Index node_ = 0;
     std::span<const Index> budgets_;
     std::vector<Summand<Key>> summands_;
     std::vector<Index> features_;  ///< of the summands
     std::vector<Index> cost_;
-    Index pairs_ = 0;
+    Index looked_ = 0;             ///< pairs of cells whose first costs fit
+    Index pairs_ = 0;              ///< the same, of all paths
 };
 
 }  // namespace
@@ -187,22 +239,6 @@ double count_trees(const CellView<Key>& tensor) {
         for (Index l = 0; l < tensor.limbs; ++l)
             sum += std::ldexp(static_cast<double>(tensor.value(i)[l]), static_cast<int>(64 * l));
     return sum;
-}
-
-void count_behind(const Lattice& lattice, std::span<const bool> marked, std::span<Index> behind) {
-    std::fill(behind.begin(), behind.end(), 0);
-    for (Index node = lattice.base[lattice.levels]; node < lattice.size(); ++node) behind[node] = marked[node];
-    Index features[Path::kLongest];
-    for (Index level = lattice.levels; level > 0; --level) {
-        first_set(features, level);
-        for (Index rank = 0; rank < lattice.binomial[lattice.features][level]; ++rank) {
-            for (Index signs = 0; signs < Index{1} << level; ++signs) {
-                const Index node = lattice.base[level] + (rank << level) + signs;
-                if (behind[node]) behind[parent(lattice, features, level, signs, level - 1)] += behind[node];
-            }
-            next_set(features, level);
-        }
-    }
 }
 
 template Index fill_level(const LevelTask<Index>&, std::span<const Index>, const Control&, Part<Index>&);

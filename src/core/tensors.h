@@ -54,8 +54,4 @@ double bound_level(const Lattice& lattice, Index level, std::span<const Index> n
 template <class Key>
 double count_trees(const CellView<Key>& tensor);
 
-/// Count for every path the marked ones of the last level that a canonical walk passes it for. Such a
-/// walk adds features in ascending order, so a path is reached without its last literal.
-void count_behind(const Lattice& lattice, std::span<const bool> marked, std::span<Index> behind);
-
 }  // namespace adtc

@@ -28,6 +28,8 @@ from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
+_PART = 2**15  # cells whose columns are evaluated at once: caches hold them
+
 
 @dataclass(frozen=True, slots=True)
 class Result:
@@ -223,5 +225,11 @@ def good_cells(circuit: circuits.Circuit) -> Result:
     plan, root = circuit.ground.plan, circuit.root
     if plan.residual == Truth(True):
         return Result(plan, circuit, root.keys, root.values)
-    good = satisfied(plan.residual, plan.lookup(root.keys), len(root.keys))
+    # part by part: columns of all cells would take many times the memory of the tensor
+    parts = [
+        satisfied(plan.residual, plan.lookup(keys), len(keys))
+        for at in range(0, len(root.keys), _PART)
+        for keys in [root.keys[at : at + _PART]]
+    ]
+    good = np.concatenate(parts) if parts else np.zeros(0, bool)
     return Result(plan, circuit, root.keys[good], root.values[good])

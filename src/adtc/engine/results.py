@@ -75,7 +75,7 @@ class ModelTensor(dict[tuple[Any, ...], Any]):
     >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
     >>> tensor = adtc.model_tensor(data, adtc.Space(max_depth=0), ["error"])
     >>> tensor, tensor.status, tensor.record.num_cells
-    ({(2,): 1, (1,): 1}, 'exact', 2)
+    ({(1,): 1, (2,): 1}, 'exact', 2)
     """
 
     record: RunRecord

@@ -9,6 +9,7 @@ import numpy.typing as npt
 Limbs = npt.NDArray[np.uint64]  # [number, limb]
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_PART = 2**16  # numbers that are cut into halves at once
 
 
 def counts_of(values: Limbs) -> list[int]:
@@ -42,8 +43,11 @@ def limbs_of(counts: list[int]) -> Limbs:
 
 def total_of(values: Limbs) -> int:
     """Sum numbers of several limbs exactly."""
-    halves = (half.sum(dtype=np.uint64) for half in _halves(values))
-    return sum(int(half) << (32 * place) for place, half in enumerate(halves))
+    total = 0
+    for at in range(0, len(values), _PART):
+        halves = (half.sum(dtype=np.uint64) for half in _halves(values[at : at + _PART]))
+        total += sum(int(half) << (32 * place) for place, half in enumerate(halves))
+    return total
 
 
 def sums_of(values: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[int]:

@@ -174,7 +174,7 @@ Index fill_last_paths(const Control& control, BoundPool& pool, Index job, const 
             check(of.groups() == table.groups() && of.functionals() == static_cast<Index>(budgets.shape(1)));
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             const LastLevelTask<Key> task{table,           lattice,          of,        span_of(multiplicity),
                                           span_of(wanted), grid_of(budgets), most_bytes};
             const Index pairs = fill_last(task, first, stop, control, part);
@@ -195,7 +195,7 @@ void fill_single_leaves(BoundPool& pool, Index job, const BoundLattice& lattice,
                   of.functionals() == static_cast<Index>(budgets.shape(1)));
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             fill_single(lattice, of, grid_of(counts), grid_of(budgets), span_of(numbers), part);
             into.commit(job, std::move(part), span_of(starts), span_of(stops));
         },
@@ -218,7 +218,7 @@ Index fill_level_paths(const Control& control, BoundPool& pool, Index job, const
                   of.functionals() == from->cells.functionals);
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
-            Part<Key> part = into.part();
+            Part<Key> part = into.open(job);
             const LevelTask<Key> task{lattice, of, level, span_of(multiplicity), grid_of(counts), span_of(live),
                                       grid_of(budgets), *from, most_bytes};
             const Index pairs = fill_level(task, span_of(numbers), control, part);
@@ -253,16 +253,6 @@ NumpyArray<double> tree_counts(const BoundLevel& level) {
             level.level);
     }
     return to_numpy(std::move(sums), {paths});
-}
-
-NumpyArray<Index> paths_behind(const BoundLattice& lattice, Array<const bool, 1> marked) {
-    check(length(marked) == lattice.size());
-    Buffer<Index> behind(lattice.size());
-    {
-        nb::gil_scoped_release release;
-        count_behind(lattice, span_of(marked), {behind.data(), marked.shape(0)});
-    }
-    return to_numpy(std::move(behind), {marked.shape(0)});
 }
 
 /// Unpack one axis: (key − low) // stride % radix + offset.
@@ -346,7 +336,6 @@ void bind_tensors(nb::module_& module) {
     module.def("bound_level", &bound_level_paths, nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"),
                nb::arg("labels"), nb::arg("multiplicity"), nb::arg("live"), nb::arg("below"), nb::arg("bounds"));
     module.def("tree_counts", &tree_counts, nb::arg("level"));
-    module.def("paths_behind", &paths_behind, nb::arg("lattice"), nb::arg("marked"));
     module.def("axis_column", &axis_column, nb::arg("keys"), nb::arg("low"), nb::arg("stride"), nb::arg("radix"),
                nb::arg("offset"));
 }
