@@ -4,13 +4,14 @@ A tree is the list of its nodes in preorder, child 1 before child 0: the number 
 −1 − label for a leaf.
 """
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from adtc import _core
 from adtc.algebra.trees import Leaf, Split, Tree
 
 Codes = npt.NDArray[np.int64]
@@ -57,30 +58,11 @@ class Forest:
 
     def trees(self) -> list[Tree]:
         """Return the trees as values; they share leaves and stumps."""
-        codes: list[int] = self.codes.tolist()
-        ends: list[int] = self.starts.tolist()
-        leaves = [Leaf(label) for label in range(-min(codes, default=0))]
-        stumps: dict[tuple[int, int, int], Split] = {}
-        found: list[Tree] = []
-        for start, stop in itertools.pairwise(ends):
-            stack: list[Tree] = []
-            # from behind: both children of a split come before it, child 1 last
-            for at in range(stop - 1, start - 1, -1):
-                code = codes[at]
-                if code < 0:
-                    stack.append(leaves[-1 - code])
-                    continue
-                t1, t0 = stack.pop(), stack.pop()
-                one, zero = codes[at + 1], codes[at + 2]
-                if one >= 0 or zero >= 0:
-                    stack.append(Split(code, t1, t0))
-                    continue
-                stump = stumps.get((code, one, zero))
-                if stump is None:
-                    stump = stumps[code, one, zero] = Split(code, t1, t0)
-                stack.append(stump)
-            found += stack
-        return found
+        leaves: list[object] = [
+            Leaf(label) for label in range(-min(0, int(self.codes.min(initial=0))))
+        ]
+        trees = _core.build_trees(self.starts, self.codes, leaves, Split)
+        return cast(list[Tree], trees)
 
 
 def _write(tree: Tree, codes: list[int]) -> None:
