@@ -75,7 +75,7 @@ class Case:
         return self.task(data, space or self.space, monitor)
 
     def warm(self) -> None:
-        """Ask it of a small part of the table, so that all kernels are compiled and loaded."""
+        """Ask it of a small part of the table, so that everything is loaded."""
         part = _data(tables.read(self.table).part(rows=300, features=7))
         depth = min(self.space.max_depth, 4)
         self.run(part, space=replace(self.space, max_depth=depth))

@@ -78,9 +78,15 @@ def number_of_trees(
     return total
 
 
+a_leaf_share = st.sampled_from([Fraction(0)] * 3 + [Fraction(2, 5), Fraction(3, 4)])
+
+
 @st.composite
-def problems(draw: st.DrawFn, **options: object) -> tuple[Table, Space]:
-    """Draw a table and a space on it of at most ``MOST_TREES`` trees."""
+def problems(draw: st.DrawFn, *, shares: bool = False, **options: object) -> tuple[Table, Space]:
+    """Draw a table and a space on it of at most ``MOST_TREES`` trees.
+
+    With ``shares``, a leaf's label may need a share of its rows.
+    """
     table = draw(tables(**options))
     space = Space(
         max_depth=draw(a_depth),
@@ -89,7 +95,7 @@ def problems(draw: st.DrawFn, **options: object) -> tuple[Table, Space]:
         max_size=draw(a_size),
         labels=draw(st.sampled_from(["any", "any", "majority"])),
         trivial_splits=draw(st.sampled_from([True, True, False])),
-        min_leaf_share=draw(st.sampled_from([Fraction(0)] * 3 + [Fraction(2, 5), Fraction(3, 4)])),
+        min_leaf_share=draw(a_leaf_share) if shares else Fraction(0),
     )
     reduced = draw(st.sampled_from([_less_deep, _less_wide, _less_fine]))
     while _number_of_trees(table, space) > MOST_TREES:

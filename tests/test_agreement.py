@@ -76,7 +76,7 @@ def plain(tree) -> oracle.Tree:
 @st.composite
 def questions(draw, **options):
     """Draw a table, a space and a formula or None: on both sides."""
-    table, space = draw(problems(**options))
+    table, space = draw(problems(shares=True, **options))
     formula = draw(st.none() | formulas(table) | formulas(table))
     note(f"where={formula and formula.text!r}")
     return Asked(table, space, formula)
@@ -126,7 +126,7 @@ def test_model_tensor(asked, data):
         assert dict(answer) == expected, engine
 
 
-@given(problems(), st.data())
+@given(problems(shares=True), st.data())
 @settings(max_examples=60)
 def test_trees_near_the_best(problem, data):
     """Bounds by the least or largest value over the whole space, of one metric or a mixture."""
@@ -153,7 +153,7 @@ def test_trees_near_the_best(problem, data):
             assert small == sum(size <= most for size in near), (where, engine)
 
 
-@given(problems())
+@given(problems(shares=True))
 @settings(max_examples=15)
 def test_every_metric_of_the_table(problem):
     table, space = problem
@@ -165,7 +165,7 @@ def test_every_metric_of_the_table(problem):
             assert dict(answer) == expected, (name, engine)
 
 
-@given(problems(), st.data())
+@given(problems(shares=True), st.data())
 @settings(max_examples=20)
 def test_types_of_the_index(problem, data):
     table, space = problem

@@ -59,6 +59,7 @@ class Table:
     def plane_shift(self) -> Ints: ...
     @property
     def totals(self) -> Ints: ...
+    def __reduce__(self) -> tuple: ...
 
 class Lattice:
     def __init__(
@@ -74,6 +75,7 @@ class Lattice:
     def levels(self) -> int: ...
     @property
     def rest(self) -> int: ...
+    def __reduce__(self) -> tuple: ...
 
 class Costs:
     def __init__(
@@ -309,6 +311,7 @@ class Leaves:
     def share_top(self) -> int: ...
     @property
     def share_bottom(self) -> int: ...
+    def __reduce__(self) -> tuple: ...
     @property
     def wide(self) -> bool: ...
 
@@ -396,21 +399,12 @@ class Cursor:
         self,
         table: Table,
         lattice: Lattice,
-        key_weights: Ints,
-        key_constant: int,
-        cost_weights: Ints,
-        cost_constants: Ints,
-        group_label: Ints,
-        minsup: int,
-        majority: bool,
-        share_top: int,
-        share_bottom: int,
-        trivial_splits: bool,
+        leaves: Leaves,
         multiplicity: Ints,
         counts: Ints,
         budgets: Ints,
         live: Truths,
-        levels: Sequence[tuple[Ints, Words, Ints, Ints, Ints]],
+        levels: Sequence[Level],
         twin_starts: Ints,
         twin_features: Ints,
         twin_flipped: Truths,
@@ -421,45 +415,6 @@ class Cursor:
     def labels(self, at: tuple[int, int, int], key: int) -> list[int]: ...
     def splits(
         self, at: tuple[int, int, int], key: int
-    ) -> tuple[Ints, Ints, Words, Ints, Words]: ...
-    def child(
-        self, at: tuple[int, int, int], feature: int, negative: bool
-    ) -> tuple[int, int, int]: ...
-    @property
-    def limbs(self) -> int: ...
-    @property
-    def bytes(self) -> int: ...
-
-class WideCursor:
-    def __init__(
-        self,
-        table: Table,
-        lattice: Lattice,
-        key_weights: Ints,
-        key_constant: tuple[int, int],
-        cost_weights: Ints,
-        cost_constants: Ints,
-        group_label: Ints,
-        minsup: int,
-        majority: bool,
-        share_top: int,
-        share_bottom: int,
-        trivial_splits: bool,
-        multiplicity: Ints,
-        counts: Ints,
-        budgets: Ints,
-        live: Truths,
-        levels: Sequence[tuple[Ints, Words, Ints, Ints, Ints]],
-        twin_starts: Ints,
-        twin_features: Ints,
-        twin_flipped: Truths,
-        most_bytes: int,
-    ) -> None: ...
-    def unrank(self, keys: Ints, ranks: Words, control: Control) -> tuple[Ints, Ints]: ...
-    def rank(self, codes: Ints, twins: Ints, keys: Ints) -> list[int]: ...
-    def labels(self, at: tuple[int, int, int], key: tuple[int, int]) -> list[int]: ...
-    def splits(
-        self, at: tuple[int, int, int], key: tuple[int, int]
     ) -> tuple[Ints, Ints, Words, Ints, Words]: ...
     def child(
         self, at: tuple[int, int, int], feature: int, negative: bool

@@ -6,16 +6,9 @@
 #include "lattice.h"
 #include "leaves.h"
 #include "table.h"
+#include "tensors.h"
 
 namespace adtc {
-
-/// The tensors of one level in one pool; path number p owns the cells starts[p] .. stops[p].
-template <class Key>
-struct LevelView {
-    CellView<Key> cells;  ///< the root's have no costs: nobody multiplies them
-    std::span<const Index> starts;
-    std::span<const Index> stops;
-};
 
 template <class Key>
 struct CircuitView {
@@ -26,7 +19,7 @@ struct CircuitView {
     Grid<const Index> counts;             ///< [path][group]: rows
     Grid<const Index> budgets;            ///< [path][functional]: what trees there may cost
     std::span<const bool> live;           ///< [path]
-    std::vector<LevelView<Key>> levels;   ///< root first; none if there is no tree
+    std::vector<Level<Key>> levels;       ///< root first, whose cells have no costs; none if there is no tree
 };
 
 }  // namespace adtc

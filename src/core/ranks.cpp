@@ -200,9 +200,7 @@ template <class Key>
 typename Cursor<Key>::ListPtr Cursor<Key>::list(Index level, Index number) {
     const Index id = circuit_.lattice->base[level] + number;
     if (ListPtr known = lists_.find(id)) return known;
-    const LevelView<Key>& stored = circuit_.levels[level];
-    auto made = std::make_shared<const KeyLists<Key>>(
-        sorted_by_key(stored.cells.part(stored.starts[number], stored.stops[number])));
+    auto made = std::make_shared<const KeyLists<Key>>(sorted_by_key(circuit_.levels[level].tensor(number)));
     lists_.insert(id, made, made->bytes());
     return made;
 }

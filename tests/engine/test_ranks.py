@@ -63,6 +63,7 @@ def answered(table: oracle.Table, space: oracle.Space, metrics, where, switches)
         max_size=space.max_size,
         labels=space.labels,
         trivial_splits=space.trivial_splits,
+        min_leaf_share=space.min_leaf_share,
     )
     question = ask(data, asked, semiring=COUNT, metrics=metrics, where=where)
     return data, fast.run(question, data, switches=switches)

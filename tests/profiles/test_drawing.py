@@ -109,6 +109,7 @@ def test_ranks_run_over_all_good_trees(problem):
         max_size=space.max_size,
         labels=space.labels,
         trivial_splits=space.trivial_splits,
+        min_leaf_share=space.min_leaf_share,
     )
     found = adtc.profile(data, asked, ["size", "error"], engine="fast")
     every = list(found.iterate())

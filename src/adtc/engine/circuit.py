@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.bounds import Outside, outside_pass
+from adtc.engine.bounds import INFINITY, Outside, outside_pass
 from adtc.engine.executors import run_jobs
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
@@ -68,7 +68,7 @@ class Circuit:
         Then no good tree exists, and one inside pass proves it. None if there is no such budget.
         """
         pairs = zip(self.ground.plan.budgets, self.ground.inside.root, strict=True)
-        return next(((b, least) for b, least in pairs if least > b.limit), None)
+        return next(((b, least) for b, least in pairs if b.limit < least < INFINITY), None)
 
     @property
     def root(self) -> Cells:

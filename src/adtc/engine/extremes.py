@@ -13,6 +13,7 @@ from adtc.algebra.formula import Term, value
 from adtc.algebra.tensors import Scan
 from adtc.data import Data
 from adtc.engine import emt
+from adtc.engine.bounds import INFINITY
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Question
 from adtc.engine.record import RunRecord
@@ -69,7 +70,8 @@ class Extremes:
         if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
             plan, scale, constant = planned
             self.ground = prepare(plan, self.data, self.switches, monitor)
-            return sign * (scale * self.ground.inside.root[0] + constant)
+            least = self.ground.inside.root[0]
+            return None if least >= INFINITY else sign * (scale * least + constant)
         best = best_tree(
             question, self.data, sign, switches=self.switches, monitor=monitor, record=self.record
         )

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from adtc.algebra.trees import Leaf, Split, Tree, depth
 from adtc.engine.circuit import Circuit
+from adtc.engine.keys import key_integers
 from adtc.errors import QueryError
 
 Array = npt.NDArray[Any]
@@ -128,7 +129,10 @@ class Ruler:
             raise _not_good(
                 f"a leaf has the label {label}, the majority of its rows has {votes.argmax()}"
             )
-        key = int(leaves.key_constant + leaves.key_weights[label] @ counts)
+        weights = key_integers(leaves.key_weights[label])
+        key = leaves.key_constant + sum(
+            w * n for w, n in zip(weights, counts.tolist(), strict=True)
+        )
         cost = leaves.cost_constants + leaves.cost_weights[:, label] @ counts
         return MeasuredLeaf(label, key, cost)
 

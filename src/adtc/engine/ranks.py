@@ -17,6 +17,7 @@ from adtc import _core
 from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree
 from adtc.engine.circuit import Circuit
+from adtc.engine.keys import find_key, key_integers, key_order, packed_keys
 from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
@@ -50,22 +51,20 @@ class Ranks:
     def __init__(self, circuit: Circuit, *, most_bytes: int = _MOST_BYTES) -> None:
         self.circuit = circuit
         self._core = _cursor(circuit, most_bytes)
-        self._order = np.argsort(circuit.root.keys)
-        self._keys = circuit.root.keys[self._order]
+        keys = circuit.root.keys
+        self._order = key_order(keys)
+        self._keys = keys[self._order]
         self._ruler: Ruler | None = None
 
     @property
     def keys(self) -> list[int]:
         """List the keys of all cells, ascending."""
-        keys: list[int] = self._keys.tolist()
-        return keys
+        return key_integers(self._keys)
 
     def count(self, key: int) -> int:
         """Count the trees of a cell; 0 if there is no such cell."""
-        at = int(self._keys.searchsorted(key))
-        if at == len(self._keys) or self._keys[at] != key:
-            return 0
-        return counts_of(self.circuit.root.values[self._order[at : at + 1]])[0]
+        at = find_key(self._keys, key)
+        return counts_of(self.circuit.root.values[self._order[at]][np.newaxis])[0] if at >= 0 else 0
 
     def unrank(self, key: int, rank: int) -> Tree:
         """Return the tree with a number within its cell."""
@@ -81,6 +80,8 @@ class Ranks:
         Trees that share parts of the way down are found together, so one call for many is far
         faster than many calls.
         """
+        if not isinstance(keys, np.ndarray):
+            keys = packed_keys(keys, wide=self._keys.ndim > 1)
         width = 8 * self._core.limbs
         limbs = b"".join([int(rank).to_bytes(width, "little") for rank in ranks])
         found = self._core.unrank(
@@ -110,8 +111,12 @@ class Ranks:
         measured = self._ruler.measure(tree)
         nodes: list[tuple[int, int, int]] = []
         _write(measured, nodes)
-        codes, twins, keys = np.array(nodes, np.int64).T.copy()
-        limbs: list[int] = self._core.rank(codes, twins, keys)
+        codes, twins, keys = zip(*nodes, strict=True)
+        limbs: list[int] = self._core.rank(
+            np.array(codes, np.int64),
+            np.array(twins, np.int64),
+            packed_keys(keys, wide=self._keys.ndim > 1),
+        )
         return measured.key, sum(limb << (64 * place) for place, limb in enumerate(limbs))
 
     def cursor(self) -> "Cursor":
@@ -160,9 +165,14 @@ class Cursor:
         Pairs of leaves of equal label count, also where the space leaves trivial splits out.
         """
         features, keys1, counts1, keys0, counts0 = self._core.splits(self._at, key)
-        columns = (features, keys1, counts_of(counts1), keys0, counts_of(counts0))
-        lists = (c if isinstance(c, list) else c.tolist() for c in columns)
-        return [Branch(*row) for row in zip(*lists, strict=True)]
+        columns = (
+            features.tolist(),
+            key_integers(keys1),
+            counts_of(counts1),
+            key_integers(keys0),
+            counts_of(counts0),
+        )
+        return [Branch(*row) for row in zip(*columns, strict=True)]
 
     def child(self, feature: int, side: int) -> "Cursor":
         """Step down: to the rows with a distinct feature (side 0), or to the others (side 1)."""
@@ -182,26 +192,17 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
     ground, outside = circuit.ground, circuit.outside
-    leaves, twins = ground.leaves, ground.features.twins
+    twins = ground.features.twins
     names = [twin for some in twins for twin in some]
     return _core.Cursor(
         table=ground.table,
         lattice=ground.lattice,
-        key_weights=leaves.key_weights.reshape(-1),
-        key_constant=leaves.key_constant,
-        cost_weights=leaves.cost_weights,
-        cost_constants=leaves.cost_constants,
-        group_label=leaves.group_label,
-        minsup=leaves.minsup,
-        majority=leaves.majority,
-        share_top=leaves.share_top,
-        share_bottom=leaves.share_bottom,
-        trivial_splits=leaves.trivial_splits,
+        leaves=ground.leaves,
         multiplicity=ground.features.multiplicity,
         counts=ground.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),

@@ -108,15 +108,15 @@ def least_of_all(
     question: Question, data: Data, objective: Affine, switches: Switches, monitor: Monitor
 ) -> Scored | None:
     """Find a tree with the least value of a form among all trees; None if this way cannot."""
-    if (found := planned(question, objective)) is None:
+    if (way := planned(question, objective)) is None:
         return None
-    plan, scale, constant = found
+    plan, scale, constant = way
     monitor.check()
     form = plan.budgets[0].form
     check_costs((form,), plan.totals)
     data = lattices.compact(data) if switches.merge_rows else data
-    cost, tree = _Search(plan, data, form, switches, monitor).run()
-    return scale * cost + constant, tree
+    found = _Search(plan, data, form, switches, monitor).run()
+    return None if found is None else (scale * found[0] + constant, found[1])
 
 
 @dataclass(slots=True)
@@ -147,8 +147,8 @@ class _Search:
         """Count the distinct features."""
         return len(self.table.words)
 
-    def run(self) -> tuple[int, Tree]:
-        """Return the least cost and a tree that has it."""
+    def run(self) -> tuple[int, Tree] | None:
+        """Return the least cost and a tree that has it; None where no tree exists at all."""
         deepest = self.plan.question.space.max_depth
         # no tree does better than the cheapest label for every row
         bound, _ = self.form.range(self.plan.totals, self.plan.most_leaves)
@@ -160,7 +160,7 @@ class _Search:
             attempt = _Attempt(self, lattices.numbered_paths(self.n, depth))
             cost, promise = attempt.solve(bound)
             if cost <= bound or depth == deepest or attempt.lattice.levels == self.n:
-                return cost, attempt.tree((), cost)
+                return None if cost >= INFINITY else (cost, attempt.tree((), cost))
         raise AssertionError("the loop ends at the deepest level")
 
     def _stumps(self) -> Array:

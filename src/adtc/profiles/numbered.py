@@ -17,6 +17,7 @@ from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
 from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
+from adtc.engine.keys import find_key, key_integers, key_order
 from adtc.engine.ranks import Ranks
 from adtc.engine.scoring import plain
 from adtc.engine.wide import counts_of
@@ -84,14 +85,14 @@ class NumberedTrees:
             tools = _Tools(Ranks(source.circuit), Scorer(source.data, question))
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
-        self.keys: list[int] = profile.keys.tolist()
+        self.keys = key_integers(profile.keys)
         self.count = profile.count
         self._until: Array | list[int]
         if self.count < _NARROW:
             self._until = np.cumsum(profile.trees[:, 0].astype(np.int64))
         else:
             self._until = list(itertools.accumulate(counts_of(profile.trees)))
-        self._by_key = np.argsort(profile.keys, kind="stable")
+        self._by_key = key_order(profile.keys)
         self._sorted_keys = profile.keys[self._by_key]
 
     @classmethod
@@ -183,10 +184,8 @@ class NumberedTrees:
 
     def _at(self, key: int) -> int:
         """Find the cell of a key; −1 if there is none."""
-        at = int(self._sorted_keys.searchsorted(key))
-        if at == len(self._sorted_keys) or self._sorted_keys[at] != key:
-            return -1
-        return int(self._by_key[at])
+        at = find_key(self._sorted_keys, key)
+        return int(self._by_key[at]) if at >= 0 else -1
 
     def _checked(self, forest: Forest, cells: Array, code: Array) -> list[dict[str, Value]]:
         """Score trees on the data and hold the values against those of their cells.

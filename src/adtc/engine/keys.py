@@ -1,0 +1,75 @@
+"""Keys of cells: 64-bit integers, or of 128 bits where these do not do.
+
+Wide keys are arrays ``[..., 2]`` of two words each, the lower one first.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Keys = npt.NDArray[np.int64]  # [cell], or [cell, 2] where wide
+
+
+def key_integers(keys: Keys) -> list[int]:
+    """Return keys as Python integers.
+
+    Examples
+    --------
+    >>> key_integers(np.array([[-1, 0], [5, -1]])) == [2**64 - 1, 5 - 2**64]
+    True
+    """
+    if keys.ndim == 1:
+        narrow: list[int] = keys.tolist()
+        return narrow
+    pairs = zip(_low(keys).tolist(), keys[:, 1].tolist(), strict=True)
+    return [high << 64 | low for low, high in pairs]
+
+
+def packed_keys(keys: Sequence[int], *, wide: bool) -> Keys:
+    """Return Python integers as keys.
+
+    Examples
+    --------
+    >>> packed_keys([2**64 - 1, 5 - 2**64], wide=True).tolist()
+    [[-1, 0], [5, -1]]
+    """
+    if not wide:
+        return np.array(keys, np.int64)
+    words = b"".join(key.to_bytes(16, "little", signed=True) for key in keys)
+    return np.frombuffer(words, np.dtype("<i8")).reshape(-1, 2).astype(np.int64)
+
+
+def key_order(keys: Keys) -> npt.NDArray[np.intp]:
+    """Return the order that sorts keys; equal ones stay as they are."""
+    if keys.ndim == 1:
+        return np.argsort(keys, kind="stable")
+    return np.lexsort((_low(keys), keys[:, 1]))
+
+
+def find_key(sorted_keys: Keys, key: int) -> int:
+    """Return the place of a key among sorted ones; −1 if it is not there.
+
+    Examples
+    --------
+    >>> find_key(np.array([2, 3, 5]), 5), find_key(np.array([[2, 0], [2, 1]]), 2**64 + 2)
+    (2, 1)
+    """
+    if sorted_keys.ndim == 1:
+        at = int(sorted_keys.searchsorted(key))
+        return at if at < len(sorted_keys) and sorted_keys[at] == key else -1
+    wanted = packed_keys([key], wide=True)[0]
+    first, last = (int(sorted_keys[:, 1].searchsorted(wanted[1], side)) for side in _SIDES)
+    low = _low(sorted_keys[first:last])
+    at = int(low.searchsorted(np.uint64(key & _MASK)))
+    return first + at if at < len(low) and int(low[at]) == key & _MASK else -1
+
+
+_SIDES: Any = ("left", "right")
+_MASK = 2**64 - 1
+
+
+def _low(keys: Keys) -> npt.NDArray[np.uint64]:
+    """Return the lower words, which have no sign."""
+    return np.ascontiguousarray(keys[:, 0]).view(np.uint64)
