@@ -29,7 +29,6 @@ from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
 
-native: Any = _core
 _PART = 2**15  # cells whose columns are evaluated at once: caches hold them
 
 
@@ -234,4 +233,4 @@ def good_cells(circuit: circuits.Circuit) -> Result:
         for keys in [root.keys[at : at + _PART]]
     ]
     good = np.concatenate(parts) if parts else np.zeros(0, bool)
-    return Result(plan, circuit, *native.marked_cells(root.keys, root.values, good))
+    return Result(plan, circuit, *_core.marked_cells(root.keys, root.values, good))

@@ -9,7 +9,6 @@ Counts that no tree can change are taken out first (the paper's model-independen
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,6 @@ __all__ = [
     "terms_of",
 ]
 
-native: Any = _core
 Matrix = npt.NDArray[np.int64]
 _KEY_LIMIT = 2**62
 _KEPT = 2**22  # columns of more cells are unpacked anew each time, to save memory
@@ -100,9 +98,7 @@ class AxisColumns(Mapping[str, Column]):
         if name in self._made:
             return self._made[name]
         axis = self._axes[name]
-        column: Column = native.axis_column(
-            self._keys, self._low, axis.stride, axis.radix, axis.low
-        )
+        column: Column = _core.axis_column(self._keys, self._low, axis.stride, axis.radix, axis.low)
         if len(self._keys) < _KEPT:
             self._made[name] = column
         return column

@@ -278,26 +278,20 @@ NumpyArray<Index> axis_column(AnyKeys keys, nb::int_ low, nb::int_ stride, nb::i
 /// Copy the cells that are marked: keys and values.
 std::tuple<NumpyArray<Index>, NumpyArray<Limb>> marked_cells(AnyKeys keys, Array<const Limb, 2> values,
                                                              Array<const bool, 1> marked) {
-    const std::size_t words = are_wide(keys, 1) ? 2 : 1, limbs = values.shape(1), n = keys.shape(0);
+    const std::size_t n = keys.shape(0), words = are_wide(keys, 1) ? 2 : 1, limbs = values.shape(1);
     check(values.shape(0) == n && marked.shape(0) == n);
-    const bool* const good = marked.data();
-    Index count = 0;
-    for (std::size_t i = 0; i < n; ++i) count += good[i];
-    Buffer<Index> some_keys(count * static_cast<Index>(words));
-    Buffer<Limb> some_values(count * static_cast<Index>(limbs));
+    const std::span<const bool> good = span_of(marked);
+    const auto count = static_cast<std::size_t>(std::count(good.begin(), good.end(), true));
+    Buffer<Index> some_keys(static_cast<Index>(count * words));
+    Buffer<Limb> some_values(static_cast<Index>(count * limbs));
     {
         nb::gil_scoped_release release;
-        Index at = 0;
-        for (std::size_t i = 0; i < n; ++i) {
-            if (!good[i]) continue;
-            for (std::size_t w = 0; w < words; ++w) some_keys[at * words + w] = keys.data()[i * words + w];
-            for (std::size_t l = 0; l < limbs; ++l) some_values[at * limbs + l] = values.data()[i * limbs + l];
-            ++at;
-        }
+        const Grid<const Index> all_keys{keys.data(), static_cast<Index>(n), static_cast<Index>(words)};
+        copy_marked(all_keys, good, some_keys.data());
+        copy_marked(grid_of(values), good, some_values.data());
     }
-    const auto size = static_cast<std::size_t>(count);
-    auto first = words == 2 ? to_numpy(std::move(some_keys), {size, words}) : to_numpy(std::move(some_keys), {size});
-    return {std::move(first), to_numpy(std::move(some_values), {size, limbs})};
+    auto chosen = words == 2 ? to_numpy(std::move(some_keys), {count, words}) : to_numpy(std::move(some_keys), {count});
+    return {std::move(chosen), to_numpy(std::move(some_values), {count, limbs})};
 }
 
 void bind_leaves(nb::module_& module) {
