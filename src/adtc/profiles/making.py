@@ -17,7 +17,6 @@ from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
 _ALL_ON = Switches()
-_QUICK = 10**6  # cells: beyond, who wants their number asks the profile for it
 
 
 def profile(
@@ -87,9 +86,8 @@ def profile(
 
 
 def _counted(made: Profile) -> Profile:
-    """Put the number of combinations of metric values into the record, if that is quick."""
-    if len(made.trees) <= _QUICK:
-        made.record.num_cells = made.num_cells
+    """Let the record count the combinations of metric values once somebody reads it."""
+    made.record.num_cells = lambda: made.num_cells
     return made
 
 
