@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.data import Data
+from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space
@@ -69,7 +69,7 @@ def profile(
         question = run.ask(where=where, metrics=tuple(metrics))
         if (narrow := run.narrowed(question)) is not None:
             result = run.fast(narrow)
-            order = _ascending(result.keys)
+            order = ascending(result.keys)
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
                 axes = {name: column[order] for name, column in result.axes().items()}
@@ -89,10 +89,3 @@ def _counted(made: Profile) -> Profile:
     """Let the record count the combinations of metric values once somebody reads it."""
     made.record.num_cells = lambda: made.num_cells
     return made
-
-
-def _ascending(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp] | slice:
-    """Return what sorts the keys; those of a large tensor come sorted."""
-    if np.all(keys[:-1] <= keys[1:]):
-        return slice(None)
-    return np.argsort(keys, kind="stable")
