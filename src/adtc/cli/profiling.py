@@ -10,7 +10,7 @@ import click
 
 from adtc.cli import completion, fronts, text
 from adtc.cli.asking import Asked, table_command
-from adtc.cli.nothing import nearest_told
+from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
@@ -63,7 +63,6 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    made.record.num_cells = made.num_cells
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
