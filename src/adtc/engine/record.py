@@ -75,6 +75,7 @@ def recording(
             "sensitive": data.sensitive,
             "groups": [str(group) for group in data.groups],
             "fingerprint": data.fingerprint,
+            **_tables(data),
         },
         conventions={
             **{
@@ -90,6 +91,20 @@ def recording(
     start = time.perf_counter()
     yield record
     record.seconds = time.perf_counter() - start
+
+
+def _tables(data: Data) -> dict[str, Any]:
+    """Describe further tables, if there are any, and how they were read."""
+    told = [
+        {
+            "name": name,
+            "rows": table.total,
+            "fingerprint": table.fingerprint,
+            **({"notes": list(table.notes)} if table.notes else {}),
+        }
+        for name, table in data.tables
+    ]
+    return {"tables": told} if told else {}
 
 
 def log10(count: int) -> float | None:
