@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from adtc.algebra import semirings
     from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
+    from adtc.engine.bracket import Bracket
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADTCError",
+    "Bracket",
     "Data",
     "Monitor",
     "Profile",
@@ -56,6 +58,7 @@ __all__ = [
 _HOMES = {
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
+    "adtc.engine.bracket": ("Bracket",),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
     "adtc.engine.query": ("Space",),

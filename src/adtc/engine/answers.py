@@ -21,7 +21,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
 from adtc.engine.record import RunRecord
-from adtc.engine.results import Count, Existence, ModelTensor, Optimum
+from adtc.engine.results import Count, Existence, ModelTensor, Number, Optimum
 from adtc.engine.running import Engine, refuse_fast, takes_fast
 from adtc.engine.scoring import plain
 from adtc.engine.switches import Switches
@@ -40,7 +40,7 @@ def count(
     engine: Engine = "auto",
     switches: Switches = _ALL_ON,
     monitor: Monitor | None = None,
-) -> Count:
+) -> Number:
     """Count the trees of a space that satisfy a constraint.
 
     Parameters
@@ -152,7 +152,7 @@ def optimize(
     if best is None:
         return Optimum(None, None, {}, True, record)
     score, tree = best
-    return Optimum(tree, score, {objective: score}, True, record)
+    return Optimum(tree, score, {objective: score}, True, record, score)
 
 
 def evaluate(
