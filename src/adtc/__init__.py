@@ -8,6 +8,7 @@ from adtc._version import __version__
 if TYPE_CHECKING:
     from adtc.algebra import semirings
     from adtc.data import Data, datasets, describe, load_dataset, read
+    from adtc.engine.bracket import Bracket
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADTCError",
+    "Bracket",
     "Data",
     "Monitor",
     "Profile",
@@ -55,6 +57,7 @@ __all__ = [
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
+    "adtc.engine.bracket": ("Bracket",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
