@@ -76,7 +76,7 @@ def votes_of_rows(
     chosen = key_integers(cells)
     each = [1] * len(chosen) if weights is None else list(weights)
     real = any(isinstance(weight, float) for weight in each)
-    labels = circuit.ground.plan.question.schema.labels
+    labels = circuit.prepared.plan.question.schema.labels
     found = np.zeros((n_rows, labels), np.float64 if real else object)
     rows = _Rows(circuit, bits, n_rows)
     for event in _events(circuit, chosen, each, monitor):
@@ -100,8 +100,8 @@ def _events(
     circuit: Circuit, keys: list[int], weights: list[Any], monitor: Monitor
 ) -> Iterator[LeafEvent]:
     """Hand adjoints down, level by level."""
-    multiplicity = circuit.ground.features.multiplicity.tolist()
-    trivial = circuit.ground.leaves.trivial_splits
+    multiplicity = circuit.prepared.features.multiplicity.tolist()
+    trivial = circuit.prepared.leaves.trivial_splits
     root: Path = ()
     here: dict[Path, tuple[Cursor, dict[int, Any]]] = {}
     if keys:
@@ -143,9 +143,9 @@ class _Rows:
         dense = unpack(bits, n_rows).astype(np.int64)
         self.ones = [
             sum((dense[twin.feature] ^ twin.flipped for twin in some), np.zeros(n_rows, np.int64))
-            for some in circuit.ground.features.twins
+            for some in circuit.prepared.features.twins
         ]
-        self.multiplicity = circuit.ground.features.multiplicity.tolist()
+        self.multiplicity = circuit.prepared.features.multiplicity.tolist()
         self.all = np.ones(n_rows, np.int64)
 
     def at(self, path: Path) -> tuple[int, Array]:
