@@ -8,6 +8,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,6 +228,12 @@ class VoteShares(Drawn):
 
         return people_table(self)
 
+    def write(self, path: "str | PathLike[str]") -> None:
+        """Write the table as CSV or Parquet, by the ending of the name."""
+        from adtc.profiles.people_table import write_people
+
+        write_people(self, path)
+
     def summary(self) -> dict[str, "PersonMeasure | PeopleShare"]:
         """Return what one looks at first, by name."""
         found: dict[str, PersonMeasure | PeopleShare] = {}
@@ -240,7 +247,7 @@ class VoteShares(Drawn):
 
     def to_text(self) -> str:
         """Write a line for everybody and one per group."""
-        return f"{self._headline()}\n{aligned(self._lines())}"
+        return f"{self.headline}\n{aligned(self.lines())}"
 
     def to_json(self) -> dict[str, Any]:
         """Return votes and summary as plain JSON values."""
@@ -249,7 +256,7 @@ class VoteShares(Drawn):
             "total": self.total,
             "positive": None if self.positive is None else by_label[self.positive],
             "labels": list(self.label_texts),
-            "votes": dict(zip(self.label_texts, by_label, strict=True)),
+            "votes": by_label,
             "summary": {name: found.to_json() for name, found in self.summary().items()},
         }
 
@@ -257,12 +264,14 @@ class VoteShares(Drawn):
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"<VoteShares: {self._headline()}>"
+        return f"<VoteShares: {self.headline}>"
 
     def _repr_html_(self) -> str:
-        return html_table(self._lines(), self._headline())
+        return html_table(self.lines(), self.headline)
 
-    def _headline(self) -> str:
+    @property
+    def headline(self) -> str:
+        """Say how many trees vote on how many rows."""
         rows = f"{len(self):,} row{'s' * (len(self) != 1)}"
         people = "" if self.people.count == len(self) else f" ({self.people.count:,} people)"
         if not self.total:
@@ -276,8 +285,11 @@ class VoteShares(Drawn):
         )
         return f"{trees} on {rows}{people}"
 
-    def _lines(self) -> list[list[str]]:
-        found = self.summary()
+    def lines(
+        self, found: "Mapping[str, PersonMeasure | PeopleShare] | None" = None
+    ) -> list[list[str]]:
+        """Lay out measures as a table: a head, a line for everybody, and one per group."""
+        found = self.summary() if found is None else found
         sizes = {EVERYBODY: self.people.count, **self.people.sizes}
         lines = [[self.people.sensitive or "", "people", *found]]
         columns: list[Mapping[str, Share]] = [
@@ -372,7 +384,7 @@ def vote_shares(
         profile.record,
         question=profile.record.question | {k: v for k, v in asked.items() if v is not None},
         details=dict(profile.record.details),
-        seconds=time.perf_counter() - started,
+        seconds=profile.record.seconds + time.perf_counter() - started,
     )
     return VoteShares(
         votes.counts, votes.total, data.labels, data.positive, people, record, data, table

@@ -1,10 +1,13 @@
 """Votes as an Arrow table, one line per row of the table they are about."""
 
 import json
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from adtc.atomic import replacing
 from adtc.profiles.tables import RECORD
 
 if TYPE_CHECKING:
@@ -41,3 +44,14 @@ def people_table(votes: "VoteShares") -> pa.Table:
     return pa.table(columns).replace_schema_metadata(
         {RECORD: json.dumps(told, default=str).encode()}
     )
+
+
+def write_people(votes: "VoteShares", path: str | PathLike[str]) -> None:
+    """Write the table as Parquet where the name says so, else as CSV; whole or not at all."""
+    from pyarrow import csv, parquet
+
+    with replacing(path) as file:
+        if Path(path).suffix.lower() == ".parquet":
+            parquet.write_table(votes.table, file)
+        else:
+            csv.write_csv(votes.table, file)
