@@ -15,6 +15,7 @@ from adtc.cli import (
     profiling,
     reporting,
     verifying,
+    voting,
 )
 from adtc.cli.group import main
 
@@ -30,4 +31,5 @@ __all__ = [
     "profiling",
     "reporting",
     "verifying",
+    "voting",
 ]
