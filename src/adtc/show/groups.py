@@ -5,75 +5,13 @@ would follow.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
-from adtc.algebra.trees import Tree, predict
-from adtc.data import Data
-from adtc.data.columns import format_scalar
 from adtc.models.small import fewer_text, hidden_counts
+from adtc.profiles.rates import GroupCounts
 from adtc.profiles.writing import fixed, grouped
 
-ALL = "all rows"
 NOT_SHOWN = "not shown"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCounts:
-    """The rows of one group, by weight.
-
-    Parameters
-    ----------
-    positive, selected, true_positive
-        Rows that are truly positive, predicted positive, and both; None without a positive label.
-    wrong
-        Rows predicted wrong.
-    """
-
-    name: str
-    rows: int
-    wrong: int
-    positive: int | None = None
-    selected: int | None = None
-    true_positive: int | None = None
-
-    @property
-    def negative(self) -> int:
-        """Count the rows that are truly negative."""
-        return self.rows - (self.positive or 0)
-
-
-def group_counts(data: Data, tree: Tree) -> list[GroupCounts]:
-    """Count the rows of every group by what is true and what a tree says; all rows come first.
-
-    Examples
-    --------
-    >>> from adtc.algebra.trees import Leaf, Split
-    >>> frame = {"f": [1, 0, 1, 0], "sex": ["f", "f", "m", "m"], "y": [1, 0, 0, 0]}
-    >>> data = Data.from_frame(frame, target="y", sensitive="sex")
-    >>> [(g.name, g.selected, g.wrong) for g in group_counts(data, Split(0, Leaf(1), Leaf(0)))]
-    [('all rows', 2, 1), ('f', 1, 0), ('m', 1, 1)]
-    """
-    said = predict(tree, data.dense())
-    parts = [(ALL, np.ones(data.n_rows, bool))]
-    parts += [(format_scalar(name), data.z == at) for at, name in enumerate(data.groups)]
-    return [_counts(data, said, name, rows) for name, rows in parts]
-
-
-def _counts(
-    data: Data, said: npt.NDArray[np.int32], name: str, rows: npt.NDArray[np.bool_]
-) -> GroupCounts:
-    def total(which: npt.NDArray[np.bool_]) -> int:
-        return int(data.weights[rows & which].sum())
-
-    wrong = total(said != data.y)
-    if data.positive is None:
-        return GroupCounts(name, total(rows), wrong)
-    true, yes = data.y == data.positive, said == data.positive
-    return GroupCounts(name, total(rows), wrong, total(true), total(yes), total(true & yes))
 
 
 def base_rows(counts: Sequence[GroupCounts], small: int) -> list[list[str]]:
