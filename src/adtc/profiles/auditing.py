@@ -30,13 +30,13 @@ from adtc.algebra.trees import Tree
 from adtc.data import Codes, Data
 from adtc.data.coding import find_value
 from adtc.data.columns import format_scalar
-from adtc.engine.answers import count, optimize
 from adtc.engine.monitor import Monitor
 from adtc.engine.nearest import Nearest, nearest
 from adtc.engine.query import Definitions, Space
+from adtc.engine.questions import count, optimize
 from adtc.engine.record import Status, recording
-from adtc.engine.running import Engine
-from adtc.engine.scoring import score_decisions
+from adtc.engine.run import Engine
+from adtc.engine.score import score_decisions
 from adtc.errors import QueryError, TooLargeError, unknown
 from adtc.models import TreeModel
 from adtc.profiles.audited import Alternative, Alternatives, Audit, Baseline, Measured
@@ -88,8 +88,8 @@ def audit(
         The gap to make smaller: a metric of which less is better, or a term.
     consider
         Trees are shown that predict both labels and whose leaves have labels that at least this
-        share of their rows has; 0 shows any. What exists and how many is told for all trees of
-        the space, too.
+        share of their rows has (where there is none: the share that the rarest label has among
+        all rows); 0 shows any. What exists and how many is told for all trees of the space, too.
     test
         Other rows of the same kind (``data.apply(frame)``), on which the model in use and the trees
         found are measured as well.
@@ -205,13 +205,29 @@ class Inquiry:
         """Search until everything is found or a limit is reached."""
         self._baseline()
         self._alternatives("every", self.space)
-        considered = replace(self.space, min_leaf_share=max(self._share, self.space.leaf_share))
-        if self._share:
-            self._alternatives("considered", considered, parse(_BOTH))
+        self._consider()
         self._choose()
         if self._known["every"].exists is False:
             self._near()
         return self.found()
+
+    def _consider(self) -> None:
+        """Look again among trees that a person would consider.
+
+        Where a label is rare, leaves that have it less often than ``consider`` may still have it
+        often: then as often as all rows do is enough.
+        """
+        asked = self.space.leaf_share
+        shares = np.bincount(
+            self.data.y, weights=self.data.weights, minlength=len(self.data.labels)
+        )
+        rare = Fraction(int(shares.min()), self.data.total)
+        for share in (self._share, min(rare, self._share)):
+            if share:
+                space = replace(self.space, min_leaf_share=max(share, asked))
+                self._alternatives("considered", space, parse(_BOTH))
+                if self._known["considered"].exists is not False or share <= asked:
+                    break
 
     def found(self, *, stopped: str | None = None) -> Audit:
         """Return what is known so far.
@@ -343,14 +359,20 @@ class Inquiry:
         best = self._ask(optimize, self.space, maximize="acc", where=self.floor)
         if best.tree is None:  # none reaches the floor: then the best there is
             best = self._ask(optimize, self.space, maximize="acc")
-            assert best.tree is not None  # a single leaf exists in every space
-            return self._smallest(best.tree, self.space, [_compared("acc", "=", best.value)])
+            if best.tree is None:
+                raise QueryError(
+                    f"no tree has leaves of which {self.space.leaf_share} of the rows have the "
+                    f"label, so there is nothing to audit: lower min_leaf_share (--leaf-share)."
+                )
+            return self._smallest(
+                best.tree, self.space, [_compared("acc", "=", best.value)], self.gap
+            )
         bounds = [self.floor, _compared("acc", "=", best.value)]
-        return self._smallest(best.tree, self.space, bounds)
+        return self._smallest(best.tree, self.space, bounds, self.gap)
 
-    def _smallest(self, tree: Tree, space: Space, bounds: list[Formula]) -> Tree:
-        """Among trees that tie, find the smallest gap, and with that the fewest leaves."""
-        for goal in (self.gap, "size"):
+    def _smallest(self, tree: Tree, space: Space, bounds: list[Formula], *goals: str) -> Tree:
+        """Among trees that tie, find the least of each goal in turn, the fewest leaves last."""
+        for goal in (*goals, "size"):
             best = self._try(
                 "the smallest of equal trees",
                 optimize,
