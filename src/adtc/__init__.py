@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
+    from adtc.profiles.auditing import audit
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
     from adtc.profiles.profile import Profile
@@ -35,6 +36,7 @@ __all__ = [
     "TreeSetClassifier",
     "__version__",
     "as_estimator",
+    "audit",
     "count",
     "datasets",
     "describe",
@@ -67,6 +69,7 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.auditing": ("audit",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -31,6 +31,8 @@ from adtc.cli.output import Answer, check_output, deliver
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from adtc.data import Data
     from adtc.data.sheet import Sheet
     from adtc.engine.monitor import Monitor
@@ -89,7 +91,7 @@ class Asked:
 
     def under_limits(self, work: "Callable[[Monitor], T]") -> T:
         """Do work that takes a monitor under the limits given, and watch over it."""
-        monitor = self._monitor()
+        monitor = self.monitor()
         return watched(lambda: work(monitor), monitor)
 
     def target(self) -> str | None:
@@ -100,7 +102,7 @@ class Asked:
         given: str | None = self.reading.get("target")
         return given or own.get(self.table)
 
-    def _monitor(self) -> "Monitor":
+    def monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together."""
         from adtc.engine.monitor import Monitor
 
@@ -118,7 +120,7 @@ class Asked:
         from adtc.errors import TooLargeError
 
         try:
-            sheet = watched(self.sheet, self._monitor())
+            sheet = watched(self.sheet, self.monitor())
         except TooLargeError:
             raise TooLargeError(
                 f"'{self.table}' could not be read within the time limit of "
@@ -148,6 +150,32 @@ class Asked:
             raise DataError(self._which_target())
         return read_sheet(self.table, **self.reading)
 
+    def with_reference(self, column: str | None, labels: Mapping[str, str] | None) -> "Asked":
+        """Have a column read as labels from elsewhere, and never as a feature."""
+        if column is None:
+            return self
+        others = [name for name in self.reading.get("references", ()) if name != column]
+        reading = {**self.reading, "references": [*others, column]}
+        if labels:
+            reading["reference_labels"] = {column: labels}
+        return replace(self, reading=reading)
+
+    def raw_table(self) -> "pa.Table":
+        """Read the table as it is, without making features of it."""
+        from adtc.data import read_table
+        from adtc.data.datasets import dataset_table
+        from adtc.errors import QueryError
+
+        if self.table == STDIN:
+            raise QueryError(
+                "the tree was made with other cuts than the table's, and standard input cannot be "
+                "read twice: give the table as a file."
+            )
+        if self._is_bundled():
+            return dataset_table(self.table)
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        return read_table(self.table, **file)
+
     def _is_bundled(self) -> bool:
         from adtc.data import datasets
 
@@ -155,7 +183,6 @@ class Asked:
 
     def _standard_input(self) -> "Sheet":
         """Read CSV from standard input."""
-        from dataclasses import replace
         from tempfile import TemporaryDirectory
 
         from adtc.data.read import read_sheet

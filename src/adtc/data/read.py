@@ -1,7 +1,7 @@
 """Read a file into ``Data``."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Unpack
@@ -21,6 +21,7 @@ class TableOptions(BinningOptions, total=False):
     positive: Scalar | None
     weights: str | None
     references: Sequence[str]
+    reference_labels: Mapping[str, Mapping[str, Scalar]] | None
     drop: Sequence[str]
     na: Sequence[str] | None
 
@@ -56,8 +57,8 @@ def read(
         Whether the first line holds the names; otherwise they are ``0``, ``1``, ``2`` …
     **options
         ``target`` (needed), ``sensitive``, ``use_sensitive``, ``positive``, ``weights``,
-        ``references``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``, ``numeric``,
-        ``onehot``, ``max_categories`` and ``types``, as in ``Data.from_frame``.
+        ``references``, ``reference_labels``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``,
+        ``numeric``, ``onehot``, ``max_categories`` and ``types``, as in ``Data.from_frame``.
 
     Examples
     --------

@@ -10,6 +10,7 @@ from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
+from adtc.profiles.rates import group_counts
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import finding, groups, views, words
 from adtc.show.exhibits import MOST_POINTS, Exhibits, Shown, main_criteria
@@ -262,7 +263,7 @@ def groups_html(profile: Profile, shown: Exhibits, small: int) -> str:
             "its circuit, or no tree is shown.</p>"
         )
     data = every[0].drawn.data
-    counts = [groups.group_counts(data, one.drawn.tree) for one in every]
+    counts = [group_counts(data, one.drawn.tree) for one in every]
     sensitive = escaped(str(data.sensitive)) if data.sensitive else ""
     positive = "" if data.positive is None else escaped(str(data.labels[data.positive]))
     first = f"group by {sensitive}" if sensitive else ""
