@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
