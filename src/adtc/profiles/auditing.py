@@ -103,7 +103,7 @@ def audit(
     >>> data = adtc.load_dataset("german-credit", nbins=2)
     >>> found = adtc.audit(data, adtc.Space(max_depth=2, relminsup=0.2), floor="acc >= 0.71")
     >>> found.exists, found.count, str(found.best.metrics["dp"]), str(found.baseline.metrics["dp"])
-    (True, 1, '2/155', '483/21390')
+    (True, 1, '2/155', '7/310')
     """
     inquiry = Inquiry(
         data,
@@ -453,7 +453,7 @@ class Inquiry:
         places = sorted({0, n // 2} - {n - 1})[: _SHOWN - 1]
         for at in places if front is not None and front.stopped is None else ():
             assert front is not None
-            role = f"largest {self.good}" if at == 0 else "between"
+            role = f"largest {self.good}" if at == 0 else "between the two"
             conditions = [parse(front.condition(at)), parse(source.where)]
             tree = self._smallest(front.witnesses[at], source.space, conditions)
             one = self._alternative(tree, (role,))

@@ -45,6 +45,22 @@ def metric_text(name: str, value: Value) -> str:
     return f"{_hundredfold(value, 1)} %" if name in _SHARES else value_text(value)
 
 
+def role_text(role: str) -> str:
+    """Write why a tree is shown, with metrics by their names for people."""
+    word, _, name = role.partition(" ")
+    return f"{word} {words.title_text(name)}" if word == "largest" else role
+
+
+def is_points(name: str) -> bool:
+    """Tell whether a metric is a difference of rates."""
+    return name in _POINTS
+
+
+def is_share(name: str) -> bool:
+    """Tell whether a metric is a share of rows."""
+    return name in _SHARES
+
+
 def _hundredfold(value: Fraction | int, places: int) -> str:
     """Write a share times 100; one that is not 0 never looks like 0, nor one below 1 like 100."""
     text = fixed(100 * Fraction(value), places)
@@ -317,7 +333,7 @@ def lines(found: Audit, small: int = 0) -> Iterator[Styled]:
     yield small_text(found), ""
     for at, tree in enumerate(found.shown, 1):
         yield "", ""
-        yield f"alternative {at}: {', '.join(tree.roles)}", "bold"
+        yield f"alternative {at}: {', '.join(map(role_text, tree.roles))}", "bold"
         for rule in tree.model.rules(small=small):
             yield f"  {rule.text}", "cyan"
         yield _figures(found, tree.metrics), ""
