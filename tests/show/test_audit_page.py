@@ -157,7 +157,7 @@ def test_a_notebook_shows_the_finding_and_a_tree(found) -> None:
         ("acc", Fraction(1, 3), "33.3 %"),
         ("acc", Fraction(99_999, 100_000), "99.99900 %"),
         ("dp", Fraction(1, 10**6), "0.00010 percentage points"),
-        ("dp", 0, "0.00 percentage points"),
+        ("dp", 0, "0 percentage points"),
         ("size", 7, "7"),
         ("dp", None, "undefined"),
     ],

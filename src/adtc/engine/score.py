@@ -16,7 +16,8 @@ from adtc.algebra.metrics import DEPTH, SIZE, SUPPORT, LeafRows, Primitive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree, leaf_of, paths
 from adtc.data import Codes, Data
-from adtc.engine.query import Definitions, Question, Space, ask, row_groups
+from adtc.data.stack import Stack
+from adtc.engine.query import Definitions, Question, Space, ask, every_row, row_groups
 from adtc.errors import QueryError
 
 
@@ -46,7 +47,7 @@ def score(
     {'size': 2, 'error': 1, 'acc': Fraction(2, 3)}
     """
     question = ask(data, Space(minsup=0), semiring=COUNT, metrics=metrics, define=define)
-    leaves = _leaves(tree, data)
+    leaves = _leaves(tree, every_row(data, question.schema))
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
     return {text: plain(score) for text, score in scores}
@@ -87,13 +88,13 @@ def score_decisions(
 
 def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Fraction:
     """Compute one affine form over a question's axes for one tree exactly."""
-    leaves = _leaves(tree, data)
+    leaves = _leaves(tree, every_row(data, question.schema))
     axes = {axis.name: axis for axis in question.axes}
     terms = (c * _measure(axes[name], leaves) for name, c in form.coefficients.items())
     return sum(terms, form.constant)
 
 
-def _leaves(tree: Tree, data: Data) -> list[tuple[int, LeafRows]]:
+def _leaves(tree: Tree, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     """Send every row down the tree; give each leaf's label and what arrived there, by weight."""
     ways = list(paths(tree))
     arrived = _arrived([way.label for way in ways], leaf_of(tree, data.dense()), data)
@@ -103,7 +104,7 @@ def _leaves(tree: Tree, data: Data) -> list[tuple[int, LeafRows]]:
     ]
 
 
-def _arrived(labels: Sequence[int], place: Codes, data: Data) -> list[tuple[int, LeafRows]]:
+def _arrived(labels: Sequence[int], place: Codes, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     """Count the rows at each place by their groups."""
     groups, member = row_groups(data)
     counts = np.zeros((len(labels), len(groups)), dtype=np.int64)

@@ -41,6 +41,8 @@ def metric_text(name: str, value: Value) -> str:
     if value is None:
         return "undefined"
     if name in _POINTS:
+        if not value:
+            return "0 percentage points"
         return f"{_hundredfold(value, 2)} percentage points"
     return f"{_hundredfold(value, 1)} %" if name in _SHARES else value_text(value)
 
@@ -214,6 +216,8 @@ def _considered_sentences(found: Audit) -> list[str]:
     if not part.exists:
         return [f"None of them would {which}; the trees shown are chosen among all of them."]
     many = "Some" if part.count is None else grouped(part.count)
+    if part.count is not None and part.count == found.count:
+        many = "All"
     return [
         f"{many} of them {which}; the trees shown are of these, those that a person would consider."
         f"{_least_considered(found, part)}"
