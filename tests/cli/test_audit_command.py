@@ -2,6 +2,7 @@
 
 import json
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -109,6 +110,30 @@ def test_a_tree_in_use_in_every_form(people, tmp_path) -> None:
     assert [one["baseline"]["kind"] for one in told] == ["tree", "decision", "tree"]
     written = json.loads(audit(people, "--tree", f'<"{name}", late, paid>', *drop).stdout)
     assert written["baseline"]["tree"]["feature"] == name
+
+
+def test_held_out_rows_and_a_test_file_measure_what_was_found(people, tmp_path) -> None:
+    rows = tmp_path / "rows.csv"
+    asked = ["--decision", "said", "--drop", "score", "--json"]
+    told = json.loads(audit(people, *asked, "--test-share", "0.3", "--rows", str(rows)).stdout)
+    assert told["test"]["rows"] + told["baseline"]["groups"][0]["rows"] == 240
+    low, high = told["test"]["baseline"]["acc_interval"]
+    assert low < told["test"]["baseline"]["acc"] < high
+    frame = Path(people).read_text().splitlines()
+    for line in rows.read_text().splitlines()[1:]:
+        row, sex, paid, before, _ = line.split(",")
+        there = frame[int(row)].split(",")  # numbered as in the whole file
+        assert (sex, paid) == (there[2], there[5])
+        assert before == {"yes": "paid", "no": "late"}[there[4]]
+    test = tmp_path / "test.csv"
+    test.write_text("\n".join([frame[0], *frame[-50:]]) + "\n")
+    told = json.loads(audit(people, *asked, "--test", str(test)).stdout)
+    assert (told["test"]["rows"], told["baseline"]["groups"][0]["rows"]) == (50, 240)
+    right = sum(
+        (line.split(",")[4] == "yes") == (line.split(",")[5] == "paid") for line in frame[-50:]
+    )
+    assert Fraction(told["test"]["baseline"]["acc_exact"]) == Fraction(right, 50)
+    assert told["alternatives"][0]["test"]["groups"][0]["rows"] == 50
 
 
 @pytest.mark.parametrize(

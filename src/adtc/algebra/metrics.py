@@ -382,9 +382,12 @@ class Vocabulary:
     def _of_table(self, table: str, name: str) -> Primitive | Term | int:
         """Look up a metric of a further table."""
         if table not in self.schema.tables:
-            known = self.schema.tables
-            message = unknown("further table", table, known)
-            raise UnknownMetricError(message if known else f"{message[:-1]}none was given.")
+            if not self.schema.tables:
+                raise UnknownMetricError(
+                    f"'{table}.{name}' is a metric of a further table '{table}', but there is "
+                    f"none: add one with data.with_table('{table}', …), --test or --table."
+                )
+            raise UnknownMetricError(unknown("further table", table, self.schema.tables))
         if name in _WHOLE_TREE:
             raise QueryError(
                 f"'{table}.{name}' does not exist: the {name} of a tree has nothing to do with "

@@ -79,7 +79,7 @@ def audit(
         found.report(report, title=title, note=note, small=small, command=command_line())
         files.append(str(report))
     if rows is not None:
-        found.write_rows(rows)
+        found.write_rows(rows, numbers=asked.kept_rows())
         files.append(str(rows))
     return Answer(
         {
@@ -144,7 +144,8 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
     model = _saved_tree(tree, rank)
     if model.binarizer.features == data.features and model.labels == data.labels:
         return {"tree": model.tree}
-    return {"decision": model.predict(asked.raw_table())}
+    said, kept = model.predict(asked.raw_table()), asked.kept_rows()
+    return {"decision": said if kept is None else said[kept]}
 
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":

@@ -5,7 +5,7 @@ values that ``Data`` no longer has. Every column is encoded once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -47,6 +47,8 @@ class Sheet:
         Other label columns as pairs of name and codes.
     spelled
         Per such column that spells labels its own way, which label each spelling is.
+    names
+        All columns of the table, in order.
     """
 
     name: str
@@ -64,6 +66,19 @@ class Sheet:
     references: tuple[tuple[str, Codes], ...]
     na: tuple[str, ...]
     spelled: tuple[tuple[str, Spelled], ...] = ()
+    names: tuple[str, ...] = ()
+
+    def taken(self, rows: Rows) -> "Sheet":
+        """Return the sheet of some rows, with the labels and groups of all."""
+        return replace(
+            self,
+            n_rows=len(rows),
+            columns={name: column.taken(rows) for name, column in self.columns.items()},
+            target=self.target and self.target.taken(rows),
+            sensitive=self.sensitive and self.sensitive.taken(rows),
+            weights=self.weights[rows],
+            references=tuple((name, codes[rows]) for name, codes in self.references),
+        )
 
     def features(self, columns: Iterable[Column]) -> tuple[Feature, ...]:
         """Make the features of these columns."""
@@ -144,6 +159,7 @@ def frame_sheet(
         left_out=tuple(c for c in table.column_names if c in {*drop, *options.ignored}),
         na=spellings,
         spelled=tuple((name, spelled) for name, _, spelled in others if spelled),
+        names=tuple(table.column_names),
     )
 
 

@@ -104,9 +104,7 @@ def _leaves(tree: Tree, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     ]
 
 
-def _arrived(
-    labels: Sequence[int], place: Codes, data: Data | Stack
-) -> list[tuple[int, LeafRows]]:
+def _arrived(labels: Sequence[int], place: Codes, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     """Count the rows at each place by their groups."""
     groups, member = row_groups(data)
     counts = np.zeros((len(labels), len(groups)), dtype=np.int64)

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from adtc.algebra.trees import to_json
 from adtc.data import Codes, Data
+from adtc.data.bits import Rows
 from adtc.data.columns import format_scalar
 from adtc.engine.nearest import Nearest
 from adtc.engine.query import Space
@@ -282,16 +283,29 @@ class Audit:
         )
         return found
 
-    def write_rows(self, path: str | PathLike[str], tree: Alternative | None = None) -> int:
+    def write_rows(
+        self,
+        path: str | PathLike[str],
+        tree: Alternative | None = None,
+        *,
+        numbers: Rows | None = None,
+    ) -> int:
         """Write the rows whose decision changes as a CSV file, and return how many they are.
 
         Parameters
         ----------
         tree
             The alternative; by default the first one shown.
+        numbers
+            What the rows are called, counted from 0, where the table is a part of another one.
+            The file counts from 1.
         """
         after = tree or (self.shown[0] if self.shown else None)
-        rows = [] if after is None else changed_rows(self.data, self.baseline.said, after.said)
+        rows = (
+            []
+            if after is None
+            else changed_rows(self.data, self.baseline.said, after.said, numbers)
+        )
         head = ["row", *([self.data.sensitive] if self.data.sensitive else [])]
         head += [self.data.target, "decision in use", "decision of the tree"]
         write_csv(path, [head, *rows])
@@ -335,13 +349,15 @@ class Audit:
         }
 
 
-def changed_rows(data: Data, before: Codes, after: Codes) -> list[list[str]]:
+def changed_rows(
+    data: Data, before: Codes, after: Codes, numbers: Rows | None = None
+) -> list[list[str]]:
     """List the rows whose decision changes: number from 1, group, truth, before, after."""
     labels = [format_scalar(label) for label in data.labels]
     groups = [format_scalar(group) for group in data.groups]
     return [
         [
-            str(row + 1),
+            str(1 + (row if numbers is None else int(numbers[row]))),
             *([groups[data.z[row]]] if groups else []),
             labels[data.y[row]],
             labels[before[row]],

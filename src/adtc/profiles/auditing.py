@@ -93,7 +93,7 @@ def audit(
         all rows); 0 shows any. What exists and how many is told for all trees of the space, too.
     test
         Other rows of the same kind (``data.apply(frame)``), on which the model in use and the trees
-        found are measured as well.
+        found are measured as well; by default the table's further table ``test``.
     define, engine, monitor
         As in `count`. A limit leaves open what it interrupts: the answer then has status
         ``"partial"`` and says in ``stopped`` what is missing.
@@ -104,7 +104,7 @@ def audit(
     >>> data = adtc.load_dataset("german-credit", nbins=2)
     >>> found = adtc.audit(data, adtc.Space(max_depth=2, relminsup=0.2), floor="acc >= 0.71")
     >>> found.exists, found.count, str(found.best.metrics["dp"]), str(found.baseline.metrics["dp"])
-    (True, 1, '2/155', '483/21390')
+    (True, 1, '2/155', '7/310')
     """
     inquiry = Inquiry(
         data,
@@ -143,7 +143,8 @@ class Inquiry:
         engine: Engine = "auto",
         monitor: Monitor | None = None,
     ) -> None:
-        self.data, self.space, self.test, self.gap = data, space, test, gap
+        self.data, self.space, self.gap = data, space, gap
+        self.test = test or dict(data.tables).get("test")
         self.monitor = monitor or Monitor()
         self._options: dict[str, Any] = {"define": define, "engine": engine}
         self._decision, self._tree = decision, tree
@@ -454,7 +455,7 @@ class Inquiry:
         places = sorted({0, n // 2} - {n - 1})[: _SHOWN - 1]
         for at in places if front is not None and front.stopped is None else ():
             assert front is not None
-            role = f"largest {self.good}" if at == 0 else "between"
+            role = f"largest {self.good}" if at == 0 else "between the two"
             conditions = [parse(front.condition(at)), parse(source.where)]
             tree = self._smallest(front.witnesses[at], source.space, conditions)
             one = self._alternative(tree, (role,))
@@ -503,7 +504,8 @@ class Inquiry:
     def _measure(self, said: Codes, table: Data | None) -> Measured:
         assert table is not None
         mentioned = names(self._floor) if self._floor is not None else frozenset()
-        wanted = dict.fromkeys((*_USUAL, self.gap, *sorted(mentioned - {"N", *_OF_TREES})))
+        here = [name for name in sorted(mentioned - {"N", *_OF_TREES}) if "." not in name]
+        wanted = dict.fromkeys((*_USUAL, self.gap, *here))
         metrics = score_decisions(said, table, list(wanted), define=self._options["define"])
         single = bool((table.weights == 1).all())  # else rows are no sample of people
         return Measured(metrics, tuple(decision_counts(table, said)), table is self.test and single)

@@ -41,8 +41,26 @@ def metric_text(name: str, value: Value) -> str:
     if value is None:
         return "undefined"
     if name in _POINTS:
+        if not value:
+            return "0 percentage points"
         return f"{_hundredfold(value, 2)} percentage points"
     return f"{_hundredfold(value, 1)} %" if name in _SHARES else value_text(value)
+
+
+def role_text(role: str) -> str:
+    """Write why a tree is shown, with metrics by their names for people."""
+    word, _, name = role.partition(" ")
+    return f"{word} {words.title_text(name)}" if word == "largest" else role
+
+
+def is_points(name: str) -> bool:
+    """Tell whether a metric is a difference of rates."""
+    return name in _POINTS
+
+
+def is_share(name: str) -> bool:
+    """Tell whether a metric is a share of rows."""
+    return name in _SHARES
 
 
 def _hundredfold(value: Fraction | int, places: int) -> str:
@@ -198,6 +216,8 @@ def _considered_sentences(found: Audit) -> list[str]:
     if not part.exists:
         return [f"None of them would {which}; the trees shown are chosen among all of them."]
     many = "Some" if part.count is None else grouped(part.count)
+    if part.count is not None and part.count == found.count:
+        many = "All"
     return [
         f"{many} of them {which}; the trees shown are of these, those that a person would consider."
         f"{_least_considered(found, part)}"
@@ -317,7 +337,7 @@ def lines(found: Audit, small: int = 0) -> Iterator[Styled]:
     yield small_text(found), ""
     for at, tree in enumerate(found.shown, 1):
         yield "", ""
-        yield f"alternative {at}: {', '.join(tree.roles)}", "bold"
+        yield f"alternative {at}: {', '.join(map(role_text, tree.roles))}", "bold"
         for rule in tree.model.rules(small=small):
             yield f"  {rule.text}", "cyan"
         yield _figures(found, tree.metrics), ""

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.metrics import RATIONALS, Schema
+from adtc.engine.record import RunRecord
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
 
@@ -207,9 +208,9 @@ def _conditions(profile: Profile, extra: str | None) -> str:
     return f"{told} Over all trees, {values}." if values else told
 
 
-def conventions(profile: Profile) -> list[str]:
+def conventions(run: RunRecord) -> list[str]:
     """List the choices that decide every count, as sentences."""
-    space = profile.record.conventions
+    space = run.conventions
     majority = space["labels"] == "majority"
     share = space.get("min_leaf_share", 0)
     return [
@@ -235,9 +236,8 @@ def conventions(profile: Profile) -> list[str]:
     ]
 
 
-def record(profile: Profile) -> list[tuple[str, str]]:
+def record(run: RunRecord) -> list[tuple[str, str]]:
     """List what is needed to repeat and to judge the run."""
-    run = profile.record
     exact = {
         "exact": "exact: every number is the true one",
         "bounded": "bounded: the true numbers lie within stated limits",
