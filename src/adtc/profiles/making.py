@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.data import Data
+from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from adtc.engine.fast import Result
 
 _ALL_ON = Switches()
-_QUICK = 10**6  # cells: beyond, who wants their number asks the profile for it
 
 
 def profile(
@@ -85,7 +84,7 @@ def profile(
 
 def profile_of(result: "Result", data: Data, space: Space, record: RunRecord) -> Profile:
     """Make a profile of what the fast engine found."""
-    order = _ascending(result.keys)
+    order = ascending(result.keys)
     keys, trees, terms = result.keys[order], result.values[order], result.terms()
     if result.depths is not None:  # a cell of a circuit holds trees of several depths
         axes = {name: column[order] for name, column in result.axes().items()}
@@ -96,14 +95,6 @@ def profile_of(result: "Result", data: Data, space: Space, record: RunRecord) ->
 
 
 def _counted(made: Profile) -> Profile:
-    """Put the number of combinations of metric values into the record, if that is quick."""
-    if len(made.trees) <= _QUICK:
-        made.record.num_cells = made.num_cells
+    """Let the record count the combinations of metric values once somebody reads it."""
+    made.record.num_cells = lambda: made.num_cells
     return made
-
-
-def _ascending(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp] | slice:
-    """Return what sorts the keys; those of a large tensor come sorted."""
-    if np.all(keys[:-1] <= keys[1:]):
-        return slice(None)
-    return np.argsort(keys, kind="stable")

@@ -117,7 +117,7 @@ def _rows(data: Data, frame: object) -> tuple[Words, int]:
     return data.binarize(table), table.num_rows
 
 
-def _gibbs_weights(profile: Profile, beta: float) -> list[float]:
+def _gibbs_weights(profile: Profile, beta: float) -> npt.NDArray[np.float64]:
     """Return exp(−β · (error − least error)) for every cell."""
     if not beta >= 0 or math.isinf(beta):
         raise QueryError(f"gibbs is {beta}, expected a finite number of at least 0.")
@@ -130,5 +130,5 @@ def _gibbs_weights(profile: Profile, beta: float) -> list[float]:
             "Gibbs weights need the error of every tree, which this profile does not know: make "
             "it with 'error' or 'acc' among its metrics."
         )
-    weights: list[float] = np.exp(-beta * (errors - errors.min(initial=math.inf))).tolist()
+    weights: npt.NDArray[np.float64] = np.exp(-beta * (errors - errors.min(initial=math.inf)))
     return weights
