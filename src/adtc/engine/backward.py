@@ -77,7 +77,7 @@ def votes_of_rows(
     Features that are equal on the table may differ on other rows. A leaf on a path with such a
     feature then counts in proportion to how many of them have the path's value.
     """
-    voters = voters_of(circuit.ground.features, bits, n_rows)
+    voters = voters_of(circuit.prepared.features, bits, n_rows)
     found = run_backward(circuit, cells, weights=weights, voters=voters, monitor=monitor)
     return found.votes[voters.place]
 
@@ -145,7 +145,7 @@ def run_backward(
         Whether to list all leaves by path.
     """
     monitor = monitor or Monitor()
-    voters = nobody(circuit.ground.features) if voters is None else voters
+    voters = nobody(circuit.prepared.features) if voters is None else voters
     chosen = _chosen(circuit, cells, weights)
     core = _core_of(circuit, chosen.limbs, monitor)
     with monitor.translated():
@@ -251,13 +251,13 @@ def _as_floats(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 def _core_of(circuit: Circuit, limbs: int, monitor: Monitor) -> Any:
     """Hand a circuit to the core."""
-    ground, outside = circuit.ground, circuit.outside
+    prepared, outside = circuit.prepared, circuit.outside
     return _core.Backward(
-        table=ground.table,
-        lattice=ground.lattice,
-        leaves=ground.leaves,
-        multiplicity=ground.features.multiplicity,
-        counts=ground.inside.counts,
+        table=prepared.table,
+        lattice=prepared.lattice,
+        leaves=prepared.leaves,
+        multiplicity=prepared.features.multiplicity,
+        counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
         levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
