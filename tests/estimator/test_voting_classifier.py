@@ -22,8 +22,8 @@ OPTIONS = {"max_depth": 2, "nbins": 3, "vote": "all", "tolerance": "2/3"}
 def listed(fitted: TreeSetClassifier, rows: np.ndarray) -> np.ndarray:
     """Let the good trees predict one by one: votes per row and class."""
     good = [adtc.TreeModel(one.tree, fitted.model_.data) for one in fitted.good_.iterate()]
-    said = [model.predict({f"x{i}": rows[:, i] for i in range(3)}) for model in good]
-    return np.array([[int(np.sum(a == c)) for c in fitted.classes_] for a in zip(*said)])  # noqa: B905
+    said = np.stack([model.predict({f"x{i}": rows[:, i] for i in range(3)}) for model in good])
+    return np.stack([(said == label).sum(axis=0) for label in fitted.classes_], axis=1)
 
 
 @pytest.mark.parametrize("positive", [None, "no"])
