@@ -1,6 +1,6 @@
 """What questions answer with: numbers, trees and tables that carry the record of their run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -36,34 +36,48 @@ class Count(int):
 
 @dataclass(frozen=True, slots=True)
 class Existence:
-    """Whether a tree exists, with one that does: true or false in a condition."""
+    """Whether a tree exists, with one that does: true or false in a condition.
+
+    Parameters
+    ----------
+    features
+        The names of the table's features, for notebooks.
+    """
 
     tree: trees.Tree | None
     record: RunRecord
+    features: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return self.tree is not None
 
     def _repr_html_(self) -> str:
         found = "such a tree exists" if self else "no such tree exists"
-        return _html(f"{found} ({self.record.status})", self.tree, self.record)
+        return _html(f"{found} ({self.record.status})", self.tree, self.record, self.features)
 
 
 @dataclass(frozen=True, slots=True)
 class Optimum:
-    """The best tree under a constraint; ``tree`` and ``value`` are None when none exists."""
+    """The best tree under a constraint; ``tree`` and ``value`` are None when none exists.
+
+    Parameters
+    ----------
+    features
+        The names of the table's features, for notebooks.
+    """
 
     tree: trees.Tree | None
     value: Fraction | int | None
     metrics: dict[str, Fraction | int | None]
     proved: bool
     record: RunRecord
+    features: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     def _repr_html_(self) -> str:
         proof = f"{self.record.status}, {'proved' if self.proved else 'not proved'}"
         best = [f"{name} = {_number(value)}" for name, value in self.metrics.items()]
         head = ", ".join(best) if best else "no tree satisfies the constraint"
-        return _html(f"{head} ({proof})", self.tree, self.record)
+        return _html(f"{head} ({proof})", self.tree, self.record, self.features)
 
 
 class ModelTensor(dict[tuple[Any, ...], Any]):
@@ -86,15 +100,14 @@ class ModelTensor(dict[tuple[Any, ...], Any]):
         return self.record.status
 
 
-def _html(head: str, tree: trees.Tree | None, record: RunRecord) -> str:
-    """Write an answer for notebooks, from its record; features have their numbers there."""
-    rules = [] if tree is None else trees.rules(tree, None, record.data["labels"])
+def _html(head: str, tree: trees.Tree | None, record: RunRecord, names: tuple[str, ...]) -> str:
+    """Write an answer for notebooks, from its record and the names of the features."""
+    rules = [] if tree is None else trees.rules(tree, names or None, record.data["labels"])
     items = "".join(f"<li><code>{escape(rule)}</code></li>" for rule in rules)
     where = record.question.get("where")
     about = f"{record.data['name']}, {record.data['rows']:,} rows" + (f"; {where}" if where else "")
-    names = "<p><small>With names: <code>adtc.TreeModel(answer.tree, data)</code></small></p>"
     return f"<p><strong>{escape(head)}</strong><br><small>{escape(about)}</small></p>" + (
-        f"<ul>{items}</ul>{names}" if items else ""
+        f"<ul>{items}</ul>" if items else ""
     )
 
 
