@@ -96,7 +96,7 @@ def exists(
             question = run.ask(where=where, semiring=witness())
             cells = run.spec(question)
             tree = question.semiring.total(cells.values()).tree
-    return Existence(tree, run.record)
+    return Existence(tree, run.record, features=data.feature_names)
 
 
 def optimize(
@@ -144,7 +144,9 @@ def optimize(
     if best is None:
         return Optimum(None, None, {}, True, run.record)
     score, tree = best
-    return Optimum(tree, score, {objective: score}, True, run.record, score)
+    return Optimum(
+        tree, score, {objective: score}, True, run.record, score, features=data.feature_names
+    )
 
 
 def evaluate(

@@ -5,7 +5,7 @@ tell ``value``, ``lower``, ``upper``, ``estimate``, ``status``, what stopped the
 on.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -79,11 +79,14 @@ class Existence:
     decided
         False if a limit stopped the run before a tree was found or excluded; a condition on it
         is then an error.
+    features
+        The names of the table's features, for notebooks.
     """
 
     tree: trees.Tree | None
     record: RunRecord
     decided: bool = True
+    features: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def exists(self) -> bool | None:
@@ -104,7 +107,7 @@ class Existence:
             False: "no such tree exists",
             None: "not decided whether such a tree exists",
         }[self.exists]
-        return _html(f"{found} ({self.record.status})", self.tree, self.record)
+        return _html(f"{found} ({self.record.status})", self.tree, self.record, self.features)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,8 @@ class Optimum:
         Whether no tree is better, or none exists. Otherwise the best tree found so far is here.
     bound
         A value that no good tree beats; None if that is not known. If proved, the value itself.
+    features
+        The names of the table's features, for notebooks.
     """
 
     tree: trees.Tree | None
@@ -125,6 +130,7 @@ class Optimum:
     proved: bool
     record: RunRecord
     bound: Fraction | int | None = None
+    features: tuple[str, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def status(self) -> Status:
@@ -135,7 +141,7 @@ class Optimum:
         proof = f"{self.record.status}, {'proved' if self.proved else 'not proved'}"
         best = [f"{name} = {_number(value)}" for name, value in self.metrics.items()]
         head = ", ".join(best) if best else "no tree satisfies the constraint"
-        return _html(f"{head} ({proof})", self.tree, self.record)
+        return _html(f"{head} ({proof})", self.tree, self.record, self.features)
 
 
 class ModelTensor(dict[tuple[Any, ...], Any]):
@@ -158,15 +164,14 @@ class ModelTensor(dict[tuple[Any, ...], Any]):
         return self.record.status
 
 
-def _html(head: str, tree: trees.Tree | None, record: RunRecord) -> str:
-    """Write an answer for notebooks, from its record; features have their numbers there."""
-    rules = [] if tree is None else trees.rules(tree, None, record.data["labels"])
+def _html(head: str, tree: trees.Tree | None, record: RunRecord, names: tuple[str, ...]) -> str:
+    """Write an answer for notebooks, from its record and the names of the features."""
+    rules = [] if tree is None else trees.rules(tree, names or None, record.data["labels"])
     items = "".join(f"<li><code>{escape(rule)}</code></li>" for rule in rules)
     where = record.question.get("where")
     about = f"{record.data['name']}, {record.data['rows']:,} rows" + (f"; {where}" if where else "")
-    names = "<p><small>With names: <code>adtc.TreeModel(answer.tree, data)</code></small></p>"
     return f"<p><strong>{escape(head)}</strong><br><small>{escape(about)}</small></p>" + (
-        f"<ul>{items}</ul>{names}" if items else ""
+        f"<ul>{items}</ul>" if items else ""
     )
 
 

@@ -19,7 +19,7 @@ from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import audit_words as told
 from adtc.show import provenance, words
-from adtc.show.audit_pictures import selection_bars, trade_off
+from adtc.show.audit_pictures import selection_bars, shows_both, trade_off
 from adtc.show.document import body, document, nav
 from adtc.show.groups import AUDIT_HEAD, CHANGES_HEAD, audit_rows, change_rows, some_hidden
 from adtc.show.markup import escaped, list_html, pairs_html, table_html
@@ -179,7 +179,7 @@ def _trade_off(found: Audit) -> str:
         f"The square is the model in use; the line joins the best trade-offs among the "
         f"alternatives{which}; numbers are the trees below."
     )
-    if part is not found.every and found.front is not None:
+    if shows_both(found):
         caption += " The dashed line is that of all trees of the class."
     bars = selection_bars(found, SMALL)
     legend = '<span class="key in-use"></span>in use <span class="key tree"></span>alternative 1'

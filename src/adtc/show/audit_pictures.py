@@ -73,9 +73,17 @@ def _fronts(found: Audit) -> list[tuple[Front, str]]:
     part = shown_part(found)
     fronts = [] if part.front is None or not len(part.front) else [(part.front, "strong")]
     whole = found.every.front
-    if whole is not None and len(whole) and part is not found.every:
+    if shows_both(found) and whole is not None:
         return [(whole, "faint"), *fronts]
     return fronts
+
+
+def shows_both(found: Audit) -> bool:
+    """Tell whether the front of all trees is drawn beside that of the trees shown."""
+    part, whole = shown_part(found).front, found.every.front
+    if part is None or whole is None or not len(part):
+        return False
+    return whole.points != part.points
 
 
 def _floats(point: Sequence[Value]) -> Point:
@@ -129,11 +137,11 @@ def _frame(x: _Axis, y: _Axis, x_label: str, y_label: str) -> str:
 
 
 def _line(points: Sequence[Point], x: _Axis, y: _Axis, style: str) -> str:
-    """Draw a front as steps: between two points nothing better than their worse values exists."""
+    """Draw a front as steps: the least gap of trees that are at least so good."""
     order = sorted(points)
     corners = [order[0]]
-    for (_, low), (right, high) in pairwise(order):
-        corners += [(right, low), (right, high)] if high != low else [(right, high)]
+    for (left, _), (right, high) in pairwise(order):
+        corners += [(left, high), (right, high)]
     way = " ".join(f"{x.at(a):.1f},{y.at(b):.1f}" for a, b in corners)
     strong = style == "strong"
     colour, dash = ("--accent", "") if strong else ("--soft", ";stroke-dasharray:4 4")
