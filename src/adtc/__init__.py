@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from adtc.models import TreeModel
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
+    from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
     from adtc.profiles.verification import verify
@@ -27,6 +28,7 @@ __all__ = [
     "ADTCError",
     "Data",
     "Monitor",
+    "Posterior",
     "Profile",
     "Space",
     "TreeModel",
@@ -45,6 +47,7 @@ __all__ = [
     "optimize",
     "pareto",
     "plot",
+    "posterior",
     "profile",
     "read",
     "score",
@@ -65,6 +68,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.fronts": ("pareto",),
+    "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),
