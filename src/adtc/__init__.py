@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adtc.profiles.auditing import audit
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
+    from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
     from adtc.profiles.verification import verify
@@ -30,6 +31,7 @@ __all__ = [
     "Bracket",
     "Data",
     "Monitor",
+    "Posterior",
     "Profile",
     "Space",
     "TreeModel",
@@ -49,6 +51,7 @@ __all__ = [
     "optimize",
     "pareto",
     "plot",
+    "posterior",
     "profile",
     "read",
     "score",
@@ -71,6 +74,7 @@ _HOMES = {
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.auditing": ("audit",),
     "adtc.profiles.fronts": ("pareto",),
+    "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),

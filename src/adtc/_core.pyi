@@ -106,7 +106,7 @@ class BayesPass:
     ) -> tuple[tuple[Floats, Ints], int]: ...
     def hand_down(
         self, least: float, live: Truths, control: Control
-    ) -> tuple[Ints, Floats, Ints]: ...
+    ) -> tuple[Ints, Floats, Ints, float]: ...
     def leaves_last(
         self,
         first: int,
@@ -116,7 +116,7 @@ class BayesPass:
         names: Lattice,
         most: int,
         control: Control,
-    ) -> tuple[Ints, Floats, Ints]: ...
+    ) -> tuple[Ints, Floats, Ints, float]: ...
 
 def mix_leaves(
     literals: Codes, shares: Floats, ones: Floats, out: Floats, control: Control

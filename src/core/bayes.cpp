@@ -9,6 +9,7 @@ namespace adtc {
 namespace {
 
 constexpr Index kOften = 64;        ///< paths between two looks at the limits
+constexpr std::size_t kMergeAt = 1 << 20;  ///< leaves that are listed before those that came twice are merged
 constexpr std::size_t kMany = 16;   ///< labels whose digits may be multiplied without a look at their range
 
 /// ρ (ρ + 1) … (ρ + i − 1) for i = 0 … rows, or its inverse; ρ = high + low. The product is kept in two
@@ -136,11 +137,31 @@ Path with(const Path& path, Index feature, bool negative) {
     return longer;
 }
 
-void put_leaf(LeafList& list, Index number, double mass, std::span<const Index> counts, Index most) {
-    if (static_cast<Index>(list.number.size()) >= most) throw OutOfMemory();
+void put_leaf(LeafList& list, Index number, double mass, std::span<const Index> counts) {
     list.number.push_back(number);
     list.mass.push_back(mass);
     list.counts.insert(list.counts.end(), counts.begin(), counts.end());
+}
+
+/// Put together what was found of each leaf; in the order of their numbers.
+void merge_leaves(LeafList& list, Index labels) {
+    struct Entry {
+        Index number, at;
+    };
+    std::vector<Entry> order(list.number.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = {list.number[i], static_cast<Index>(i)};
+    std::sort(order.begin(), order.end(), [](const Entry& a, const Entry& b) {
+        return a.number < b.number || (a.number == b.number && a.at < b.at);
+    });
+    LeafList merged;
+    merged.lost = list.lost;
+    for (const Entry& entry : order)
+        if (!merged.number.empty() && merged.number.back() == entry.number)
+            merged.mass.back() += list.mass[entry.at];
+        else
+            put_leaf(merged, entry.number, list.mass[entry.at],
+                     {list.counts.data() + entry.at * labels, static_cast<std::size_t>(labels)});
+    list = std::move(merged);
 }
 
 /// Trees of depth at most 2 below one path, from counts of pairs.
@@ -204,28 +225,35 @@ class Below {
     }
 
     /// List the leaves at the path and below it that trees have with probability `least` or more.
-    void list_leaves(Values outer, Scaled root, double least, const Lattice& names, Index most, LeafList& list) {
+    void list_leaves(Values outer, Scaled root, double least, const Lattice& names, LeafList& list) {
         const Path& path = path_->path;
         const double here = ratio(outer[0] * leaf(), root);
-        if (here >= least) put_leaf(list, path.number(names), here, path_->totals, most);
+        if (here >= least)
+            put_leaf(list, path.number(names), here, path_->totals);
+        else
+            list.lost += here;
         for (std::size_t i = 0; i < splits_.size(); ++i) {
             settle(i);
             const Index f = splits_[i].feature;
             const Children numbers = children(names, path.features, path.length, path.signs, f);
-            const double factor_f = factor() * static_cast<double>(model_.multiplicity[f]);
+            const double each = factor() * static_cast<double>(model_.multiplicity[f]);
+            double lost[2] = {};  // a row is on one side only
             for (int s = 0; s < 2; ++s) {
                 const Few own = child(i, s, 0), other = child(i, 1 - s, 0);
                 Few from{own.size, {}};
-                hand_over(outer, other.values(), factor_f, model_.bounded, {from.value, from.size});
-                if (ratio(from.value[0] * own.value[0], root) < least &&
-                    ratio(from.value[from.size - 1] * own.value[own.size - 1], root) < least)
-                    continue;
-                rows_beside(i, s);
+                hand_over(outer, other.values(), each, model_.bounded, {from.value, from.size});
+                const Scaled stumps = from.value[from.size - 1];
                 const double single = ratio(from.value[0] * side_leaf(splits_[i].side[s]), root);
-                if (single >= least) put_leaf(list, s == 1 ? numbers.one : numbers.zero, single, side_rows_, most);
-                if (!stumps_[s][0].zero() && (!model_.bounded || from.size > 1))
-                    list_stumps(i, s, from.value[from.size - 1], root, least, names, most, list);
+                const double further = model_.bounded && from.size < 2 ? 0 : ratio(stumps * stumps_[s][0], root);
+                if (single >= least) {
+                    rows_beside(i, s);
+                    put_leaf(list, s == 1 ? numbers.one : numbers.zero, single, side_rows_);
+                } else {
+                    lost[s] += single;
+                }
+                lost[s] += further >= least ? list_stumps(i, s, stumps, root, least, names, list) : further;
             }
+            list.lost += std::max(lost[0], lost[1]);
         }
     }
 
@@ -355,11 +383,12 @@ class Below {
         }
     }
 
-    /// List the leaves of stumps on one side of a split.
-    void list_stumps(std::size_t i, int s, Scaled outer, Scaled root, double least, const Lattice& names, Index most,
-                     LeafList& list) {
+    /// List the leaves of stumps on one side of a split; returns the probability of those left out.
+    double list_stumps(std::size_t i, int s, Scaled outer, Scaled root, double least, const Lattice& names,
+                       LeafList& list) {
         const Path path = with(path_->path, splits_[i].feature, s == 0);
         const double factor = stump_factor(splits_[i].side[s]);
+        double lost = 0;
         for (std::size_t j = 0; j < splits_.size(); ++j) {
             if (j == i) continue;
             const Index h = splits_[j].feature;
@@ -368,11 +397,15 @@ class Below {
             if (!model_.enough(zero) || !model_.enough(one)) continue;
             const Scaled stump = model_.evidence.of(zero.data()) * model_.evidence.of(one.data());
             const double mass = ratio(outer * tidy(stump * (factor * static_cast<double>(model_.multiplicity[h]))), root);
-            if (mass < least) continue;
+            if (mass < least) {
+                lost += mass;
+                continue;
+            }
             const Children numbers = children(names, path.features, path.length, path.signs, h);
-            put_leaf(list, numbers.one, mass, one, most);
-            put_leaf(list, numbers.zero, mass, zero, most);
+            put_leaf(list, numbers.one, mass, one);
+            put_leaf(list, numbers.zero, mass, zero);
         }
+        return lost;
     }
 
     const Model& model_;
@@ -591,13 +624,18 @@ LeafList BayesPass::hand_down(double least, std::span<bool> live, const Control&
             tidy_all(outer);
             Scaled mass;
             for (std::size_t s = 0; s < outer.size(); ++s) add(mass, outer[s] * inner_->values(node, 0)[s]);
-            live[node] = ratio(mass, root) >= least;
+            const double probability = ratio(mass, root);
+            live[node] = probability >= least;
+            if (!live[node]) list.lost += probability;
             if (!live[node] || level == lattice.levels) continue;
             const Path path = path_at(lattice, level, number);
             const Index valid = inner_->valid(path);
             const double factor = model.prior.part(level, valid);
             const double here = ratio(outer[0] * inner_->leaf(path, node, valid), root);
-            if (here >= least) put_leaf(list, node, here, model.counts.row(node), std::numeric_limits<Index>::max());
+            if (here >= least)
+                put_leaf(list, node, here, model.counts.row(node));
+            else
+                list.lost += here;
             inner_->for_each_valid(path, [&](Index f, Children sides) {
                 const double each = factor * static_cast<double>(model.multiplicity[f]);
                 hand_over(outer, inner_->values(sides.zero, 0), each, model.bounded, inner_->outer_of(sides.one));
@@ -610,10 +648,17 @@ LeafList BayesPass::hand_down(double least, std::span<bool> live, const Control&
 LeafList BayesPass::leaves_last(Index first, Index stop, std::span<const bool> wanted, double least,
                                 const Lattice& names, Index most, const Control& control) const {
     const Scaled root = sum_of(total(0));
+    const Index labels = inner_->model.evidence.labels();
     LeafList list;
+    std::size_t room = kMergeAt;
     inner_->walk(first, stop, wanted, control, [&](auto& below, Index node) {
-        below.list_leaves(inner_->outer_of(node), root, least, names, most, list);
+        below.list_leaves(inner_->outer_of(node), root, least, names, list);
+        if (list.number.size() < room) return;
+        merge_leaves(list, labels);
+        if (static_cast<Index>(list.number.size()) > most) throw OutOfMemory();
+        room = std::max(kMergeAt, 2 * list.number.size());
     });
+    merge_leaves(list, labels);
     return list;
 }
 
@@ -628,16 +673,17 @@ void mix_leaves(const LeafPaths& leaves, Grid<const double> ones, Grid<double> o
         reached[0].row.push_back(static_cast<std::int32_t>(r));
         reached[0].share.push_back(1);
     }
-    Index known = 0;  // literals that the leaf before has in common
+    const std::int32_t* before = nullptr;
+    Index known = 0;  // literals of the leaf before whose rows are at hand
     for (Index at = 0; at < leaves.literals.rows; ++at) {
         if (at % 256 == 0) control.check();
         const std::int32_t* const literals = leaves.literals[at];
-        if (at > 0) {
-            Index same = 0;
-            while (same < known && literals[same] == leaves.literals[at - 1][same]) ++same;
-            known = same;
-        }
-        for (; known < depth && literals[known] >= 0; ++known) {
+        Index length = 0, same = 0;
+        while (length < depth && literals[length] >= 0) ++length;
+        while (before != nullptr && same < known && literals[same] == before[same]) ++same;
+        before = literals;
+        // the last literal is looked at where it is needed: most leaves share all others with the one before
+        for (known = same; known + 1 < length; ++known) {
             const Reached& from = reached[known];
             Reached& to = reached[known + 1];
             to.row.clear(), to.share.clear();
@@ -650,10 +696,16 @@ void mix_leaves(const LeafPaths& leaves, Grid<const double> ones, Grid<double> o
                 to.share.push_back(share);
             }
         }
+        known = std::max<Index>(0, std::min(known, length - 1));
         const Reached& rows = reached[known];
         const double* const shares = leaves.shares[at];
-        for (std::size_t i = 0; i < rows.row.size(); ++i)
-            for (Index l = 0; l < out.columns; ++l) out[rows.row[i]][l] += rows.share[i] * shares[l];
+        const double* const one = length > 0 ? ones[literals[length - 1] / 2] : nullptr;
+        const double sign = length > 0 && literals[length - 1] % 2 == 1 ? -1 : 1, start = sign < 0 ? 1 : 0;
+        for (std::size_t i = 0; i < rows.row.size(); ++i) {
+            const Index r = rows.row[i];
+            const double share = one == nullptr ? 1 : rows.share[i] * (start + sign * one[r]);
+            for (Index l = 0; l < out.columns; ++l) out[r][l] += share * shares[l];
+        }
     }
 }
 

@@ -65,11 +65,13 @@ struct TreePrior {
     }
 };
 
-/// The leaves that trees have with some probability; the same leaf may come several times.
+/// The leaves that trees have with some probability; the same leaf may come several times, each time with a
+/// part of its probability.
 struct LeafList {
     std::vector<Index> number;  ///< of its path
     std::vector<double> mass;   ///< posterior probability that a tree has it, found on one way
     std::vector<Index> counts;  ///< [leaf][label]: its rows
+    double lost = 0;            ///< no row has more of its probability at leaves that were left out
 };
 
 /// What a node may become: a leaf, or a split on a feature with so many leaves on side 1.

@@ -153,13 +153,30 @@ def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
+    return _numbered(n, levels, min(2, max_depth - levels))
+
+
+def numbered_leaves(n: int, max_depth: int) -> _core.Lattice:
+    """Lay out the numbers of all paths down to the leaves, as names: nothing is kept for each."""
+    levels = min(max_depth, n)
+    most = sum(math.comb(n, k) << k for k in range(levels + 1))
+    if most >= _ROOM:
+        raise TooLargeError(
+            f"{n} features and depth {max_depth} make {most:.1e} different leaves, more than can "
+            f"be numbered: choose less depth, fewer features or a larger minsup."
+        )
+    return _numbered(n, levels, 0)
+
+
+def _numbered(n: int, levels: int, rest: int) -> _core.Lattice:
+    sizes = (math.comb(n, k) << k for k in range(levels))
     return _core.Lattice(
         # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
         binomial=_binomials(n + 2, levels + 3),
-        base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
+        base=np.array([0, *itertools.accumulate(sizes)], np.int64),
         features=n,
         levels=levels,
-        rest=min(2, max_depth - levels),
+        rest=rest,
     )
 
 

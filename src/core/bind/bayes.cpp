@@ -33,7 +33,7 @@ struct BoundPrior : TreePrior {
 };
 
 using Numbers = std::pair<NumpyArray<double>, NumpyArray<Index>>;
-using BoundLeaves = std::tuple<NumpyArray<Index>, NumpyArray<double>, NumpyArray<Index>>;
+using BoundLeaves = std::tuple<NumpyArray<Index>, NumpyArray<double>, NumpyArray<Index>, double>;
 
 /// Hand numbers over as digits and exponents.
 Numbers numbers_of(std::span<const Scaled> values) {
@@ -48,8 +48,9 @@ Numbers numbers_of(std::span<const Scaled> values) {
 
 BoundLeaves leaves_of(LeafList&& list, Index labels) {
     const std::size_t n = list.number.size();
+    const double lost = list.lost;
     return {to_numpy(std::move(list.number)), to_numpy(std::move(list.mass)),
-            to_numpy(std::move(list.counts), {n, static_cast<std::size_t>(labels)})};
+            to_numpy(std::move(list.counts), {n, static_cast<std::size_t>(labels)}), lost};
 }
 
 /// A `BayesPass` and what it looks at.
@@ -201,7 +202,8 @@ void bind_bayes(nb::module_& module) {
              "Weigh what a path's node may become: a leaf, then each feature by leaves on side 1. Also "
              "returns how many features can split it.")
         .def("hand_down", &BoundPass::hand_down, nb::arg("least"), nb::arg("live"), nb::arg("control"),
-             "Hand probabilities down; list leaves above the last level: numbers, probabilities, rows.")
+             "Hand probabilities down; list leaves above the last level: numbers, probabilities, rows, and what "
+             "a row may have lost at leaves left out.")
         .def("leaves_last", &BoundPass::leaves_last, nb::arg("first"), nb::arg("stop"), nb::arg("wanted"),
              nb::arg("least"), nb::arg("names"), nb::arg("most"), nb::arg("control"),
              "List the leaves at and below the last level's live paths.");
