@@ -16,7 +16,7 @@ from adtc import _core
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
 from adtc.engine.query import row_groups
-from adtc.errors import TooLargeError
+from adtc.errors import LimitError
 
 _MOST_PATHS = 2**40
 _ROOM = 2**62
@@ -134,7 +134,7 @@ def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
     levels = min(max(0, max_depth - 2), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
     if sum(sizes) >= _MOST_PATHS:
-        raise TooLargeError(
+        raise LimitError(
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )

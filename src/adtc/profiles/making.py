@@ -1,18 +1,21 @@
 """Make a profile: one run of an engine, kept with its circuit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
+from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
-from adtc.engine.query import Definitions, Space
-from adtc.engine.run import Engine, opened
+from adtc.engine.query import Definitions, Space, ask
+from adtc.engine.run import Engine, Run, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
+from adtc.engine.within import Beforehand, Reached, deepest, most_trees
 from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
@@ -66,24 +69,56 @@ def profile(
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
-        record = run.record
-        question = run.ask(where=where, metrics=tuple(metrics))
-        if (narrow := run.narrowed(question)) is not None:
-            result = run.fast(narrow)
-            order = _ascending(result.keys)
-            keys, trees, terms = result.keys[order], result.values[order], result.terms()
-            if result.depths is not None:  # a cell of a circuit holds trees of several depths
-                axes = {name: column[order] for name, column in result.axes().items()}
-                return _counted(Profile(axes, trees, terms, record))
-            source = Source(data, space, result.circuit)
-            cells = AxisColumns(result.plan.axes, keys)
-            return _counted(Profile(cells, trees, terms, record, keys, source))
-        found = sorted(run.spec(question).items())
-        names = [axis.name for axis in question.axes]
-        indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
-        columns = {name: indices[:, i] for i, name in enumerate(names)}
-        trees = limbs_of([n for _, n in found])
-        return _counted(Profile(columns, trees, dict(question.metrics), record))
+        upper = Beforehand(lambda: most_trees(ask(data, space, semiring=COUNT), data))
+
+        def make(depth: int) -> Profile:
+            upper.find(run.monitor)
+            return _made(run.up_to(depth), tuple(metrics), where)
+
+        def present(reached: Reached[Profile]) -> Profile:
+            if reached.reason is None and reached.answer is not None:
+                return _counted(reached.answer)
+            if reached.answer is None:  # a single leaf always fits
+                alone = replace(run, monitor=Monitor(exact=True))
+                made = _made(alone.up_to(0), tuple(metrics), where)
+                reached = replace(reached, depth=0, answer=made)
+            assert reached.answer is not None
+            reached.note(run.record, run.monitor)
+            return _partial(reached.answer, reached.depth or 0, run, upper.get())
+
+        return deepest(make, space.max_depth, run.monitor, present)
+
+
+def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
+    """Make a profile with one of the engines."""
+    question, record = run.ask(where=where, metrics=metrics), run.record
+    if (narrow := run.narrowed(question)) is not None:
+        result = run.fast(narrow)
+        run.monitor.reserve_reading(len(result.keys), len(metrics))
+        order = _ascending(result.keys)
+        keys, trees, terms = result.keys[order], result.values[order], result.terms()
+        if result.depths is not None:  # a cell of a circuit holds trees of several depths
+            axes = {name: column[order] for name, column in result.axes().items()}
+            return Profile(axes, trees, terms, record)
+        source = Source(run.data, run.space, result.circuit)
+        cells = AxisColumns(result.plan.axes, keys)
+        return Profile(cells, trees, terms, record, keys, source)
+    found = sorted(run.spec(question).items())
+    names = [axis.name for axis in question.axes]
+    indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
+    columns = {name: indices[:, i] for i, name in enumerate(names)}
+    trees = limbs_of([n for _, n in found])
+    return Profile(columns, trees, dict(question.metrics), record)
+
+
+def _partial(made: Profile, depth: int, run: Run, upper: int | None) -> Profile:
+    """Mark the profile of a smaller depth: all it says is about its own, smaller space."""
+    record = run.record
+    record.status = "partial"
+    record.details["asked_max_depth"] = run.space.max_depth
+    record.details["upper"] = upper
+    record.conventions["max_depth"] = depth
+    return _counted(made)
 
 
 def _counted(made: Profile) -> Profile:
