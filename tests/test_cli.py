@@ -23,7 +23,10 @@ from adtc.cli.options import SHARED, Option
 from adtc.cli.running import Lines
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
+from adtc.engine.query import Question
 from adtc.engine.results import Count
+from adtc.engine.run import Run
+from adtc.errors import LimitError
 
 # y is 1 exactly where a is; s splits the rows in two groups of four
 SMALL = """\
@@ -271,24 +274,34 @@ def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> No
         return honest(*args, **options)
 
     monkeypatch.setattr(adtc, "optimize", watch)
+    monkeypatch.setattr("adtc._core.resident_bytes", lambda: 10**8)
     answer(
         "optimize", "small.csv", *SPACE, "--threads", "2", "--time-limit", "1e3",
         "--memory-limit", "1.5 gb",
     )  # fmt: skip
     (monitor,) = seen
-    assert (monitor.threads, monitor.time_limit, monitor.memory_limit) == (2, 1000, 1500000000)
+    assert (monitor.threads, monitor.time_limit, monitor.answers) == (2, 1000, True)
+    # what the program holds already is not there for the run
+    assert (monitor.memory_limit, monitor.resident_limit) == (1400000000, 1500000000)
     assert isinstance(monitor.progress, Lines)  # no terminal
 
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("500MB", 500 * 10**6), ("4GB", 4 * 10**9), ("2GiB", 2**31), ("7", 7), ("3k", 3000)],
+    [
+        ("500MB", 500 * 10**6),
+        ("4GB", 4 * 10**9),
+        ("2GiB", 2**31),
+        ("70000000", 7 * 10**7),
+        ("30000k", 3 * 10**7),
+    ],
 )
 @pytest.mark.usefixtures("folder")
 def test_sizes_are_read(monkeypatch: pytest.MonkeyPatch, text: str, size: int) -> None:
     def told(*args: object, monitor: adtc.Monitor, **options: object) -> None:
         raise adtc.ADTCError(f"{monitor.memory_limit}")
 
+    monkeypatch.setattr("adtc._core.resident_bytes", lambda: 0)
     monkeypatch.setattr(adtc, "count", told)
     result = run("count", "small.csv", *SPACE, "--memory-limit", text)
     assert result.stderr == f"adtc: {size}\n"
@@ -546,7 +559,7 @@ MISTAKES = {
     ),
     "memory limit hit": (
         ["count", "small.csv", *SPACE, "--memory-limit", "1B"],
-        "would need about .*, more than",
+        "--memory-limit is 0 MB, but the program and the table alone hold",
     ),
     "unknown engine": (["count", "small.csv", *SPACE, "--engine", "best"], "'best' is not one of"),
     "metric too much for the engine": (
@@ -749,10 +762,11 @@ def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
         from adtc.cli import main
         from adtc.engine.monitor import Monitor
         interrupts = iter([signal.SIGINT])
-        def after_the_first_job(*args):
-            for interrupt in interrupts:
-                os.kill(os.getpid(), interrupt)
-        Monitor.report = after_the_first_job
+        def on_the_way(self, stage, *args):
+            if stage == "tensors of level 1":
+                for interrupt in interrupts:
+                    os.kill(os.getpid(), interrupt)
+        Monitor.report = on_the_way
         main(sys.argv[1:])
     """
     args = ["count", "german-credit", "--maxdep", "4", "--relminsup", "0.1", "-o", "out.json"]
@@ -760,19 +774,68 @@ def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
         [sys.executable, "-c", code, *args],
         cwd=folder, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (130, "")
-    assert done.stderr.strip() == "adtc: stopped; nothing was written."
-    assert [path.name for path in folder.iterdir()] == ["small.csv"]
+    assert done.returncode == 130
+    first, stopped, *_ = done.stdout.splitlines()
+    assert first.endswith("trees (partial: the first is exact for depth at most 2)")
+    assert stopped == "stopped: the run was interrupted"
+    assert done.stderr.strip() == "adtc: stopped; this is what was finished."
+    assert [path.name for path in folder.iterdir()] == ["small.csv"]  # and no file
 
 
 @pytest.mark.parametrize("engine", ["spec", "fast"])
 def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
     args = ["adult", "--maxdep", "5", "--relminsup", "0.02", "--engine", engine]
-    done = program("count", *args, "--time-limit", "3", "-o", "out.json", cwd=folder)
+    done = program("count", *args, "--time-limit", "3", "--exact", "-o", "out.json", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     late = "the run did not finish|'adult' could not be read"  # on a machine that is very slow
     assert re.fullmatch(rf"adtc: ({late}) within the time limit of 3 s: .*\n", done.stderr)
     assert [path.name for path in folder.iterdir()] == ["small.csv"]
+
+
+@pytest.fixture
+def _out_of_time_below_depth_2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let deeper trees take too long, whatever the clock says."""
+    honest = Run.fast
+
+    def late(self: Run, question: Question) -> object:
+        if question.space.max_depth > 2:
+            raise LimitError("the run did not finish within the time limit of 9 s: ask for less.")
+        return honest(self, question)
+
+    monkeypatch.setattr(Run, "fast", late)
+
+
+@pytest.mark.usefixtures("folder", "_out_of_time_below_depth_2")
+def test_a_limit_that_is_hit_is_answered() -> None:
+    asked = ["small.csv", "--target", "y", "--maxdep", "3", "--time-limit", "9"]
+    given = answer("count", *asked)
+    shallow = answer("count", "small.csv", "--target", "y", "--maxdep", "2")["count"]
+    assert (given["count"], given["status"], given["lower"]) == (None, "partial", shallow)
+    assert given["upper"] > shallow
+    assert (given["finished"], given["estimate"]) == ("depth at most 2", None)
+    assert given["stopped"] == "the run did not finish within the time limit of 9 s"
+    told = run("count", *asked)
+    assert told.exit_code == 0
+    first, stopped, advice = told.stdout.splitlines()[:3]
+    assert re.fullmatch(r"between \d.* trees \(partial: the first is exact for depth .* 2\)", first)
+    assert stopped == "stopped: the run did not finish within the time limit of 9 s"
+    assert advice == "to go on: ask for less"
+    none = answer("exists", *asked, "--where", "error < 0")
+    assert (none["exists"], none["tree"], none["status"]) == (None, None, "partial")
+    refused = run("count", *asked, "--exact")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+
+
+@pytest.mark.usefixtures("folder", "_out_of_time_below_depth_2")
+def test_profiles_and_cross_tables_within_limits(tmp_path: Path) -> None:
+    asked = ["small.csv", "--target", "y", "--time-limit", "9"]
+    given = answer("profile", *asked, "--maxdep", "3", "-o", str(tmp_path / "part.adtc"))
+    assert (given["count"], given["status"], given["finished"]) == (
+        None, "partial", "depth at most 2",
+    )  # fmt: skip
+    table = answer("crosstab", str(tmp_path / "part.adtc"), "size", "acc")
+    assert (table["count"], table["status"], table["lower"]) == (None, "partial", given["lower"])
+    assert sum(map(sum, table["counts"])) == table["lower"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is sent as a POSIX signal")

@@ -45,6 +45,10 @@ class TooLargeError(ADTCError):
     """The work would exceed a limit; the message says what would make it fit."""
 
 
+class LimitError(TooLargeError):
+    """A limit on time or memory stopped the work, or would; a smaller question may fit."""
+
+
 class NotExactError(ADTCError):
     """An exact number was asked of an answer that is bounded, estimated or partial."""
 

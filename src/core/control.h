@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "resident.h"
+
 namespace adtc {
 
 /// Somebody asked the run to stop.
@@ -39,10 +41,20 @@ class Control {
         deadline_.store(seconds < 0 ? kNever : now() + static_cast<std::int64_t>(soon));
     }
 
+    /// End the run while the process holds more than so many resident bytes; 0 removes the limit.
+    void set_resident_limit(std::int64_t bytes) noexcept { most_resident_.store(bytes); }
+
     void check() const {
         if (cancelled()) throw Cancelled();
         const auto deadline = deadline_.load(std::memory_order_relaxed);
-        if (deadline != kNever && now() > deadline) throw OutOfTime();
+        const auto most = most_resident_.load(std::memory_order_relaxed);
+        if (deadline == kNever && most == 0) return;
+        const auto time = now();
+        if (time > deadline) throw OutOfTime();
+        // asking the system takes microseconds: not at every check
+        if (most == 0 || time < next_look_.load(std::memory_order_relaxed)) return;
+        next_look_.store(time + kLook, std::memory_order_relaxed);
+        if (resident_bytes() > most) throw OutOfMemory();
     }
 
   private:
@@ -54,7 +66,11 @@ class Control {
     }
 
     std::atomic<bool> cancelled_{false};
+    static constexpr std::int64_t kLook = 5'000'000;  // nanoseconds between looks at the memory
+
     std::atomic<std::int64_t> deadline_{kNever};
+    std::atomic<std::int64_t> most_resident_{0};
+    mutable std::atomic<std::int64_t> next_look_{0};
 };
 
 }  // namespace adtc

@@ -233,7 +233,10 @@ def test_more_paths_than_numbers_for_them_are_refused():
     data = random_data(40, 500)
     with pytest.raises(TooLargeError, match="subproblems"):
         adtc.count(
-            data, adtc.Space(max_depth=14), engine="fast", monitor=Monitor(memory_limit=10**9)
+            data,
+            adtc.Space(max_depth=14),
+            engine="fast",
+            monitor=Monitor(memory_limit=10**9, exact=True),
         )
 
 
@@ -294,7 +297,7 @@ def test_more_subproblems_than_memory_holds():
             adtc.Space(max_depth=7),
             "acc >= 0.9",
             engine="fast",
-            monitor=Monitor(memory_limit=10**9),
+            monitor=Monitor(memory_limit=10**9, exact=True),
         )
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.semirings import COUNT
+from adtc.engine.limits import lower_limit
 from adtc.engine.query import ask
 from adtc.errors import CancelledError, QueryError, TooLargeError, UnknownMetricError
 from adtc.profiles import fronts
-from adtc.profiles.limits import lower_limit
 from oracle import metric_names
 from strategies import formulas, problems
 from test_agreement import data_of, space_of

@@ -5,7 +5,6 @@
 
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import wraps
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from adtc.cli import completion
-from adtc.cli.group import main
+from adtc.cli.group import INTERRUPTED, main
 from adtc.cli.options import (
     FURTHER,
     OUTPUT,
@@ -29,7 +28,7 @@ from adtc.cli.options import (
     Option,
 )
 from adtc.cli.output import Answer, check_output, deliver
-from adtc.cli.running import watched
+from adtc.cli.running import begun, interrupted, watched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -45,6 +44,8 @@ T = TypeVar("T")
 STDIN = "-"
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
 _WARNING = "adtc.warning"  # where the context keeps the line
+_SPARE = 0.05  # of the time, for printing
+_ROOM = 20_000_000  # bytes that the smallest run needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,7 @@ class Asked:
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
-        started = time.monotonic()
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started, further)
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, begun(), further)
 
     @property
     def engine(self) -> Any:
@@ -86,8 +86,9 @@ class Asked:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """Give what a `Monitor` is to watch."""
-        return {name: value for name, value in self.run.items() if name != "engine"}
+        """Give what a `Monitor` is to watch; what does not fit is answered unless told else."""
+        given = {name: value for name, value in self.run.items() if name != "engine"}
+        return {"exact": False, **given}
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
@@ -108,10 +109,24 @@ class Asked:
         return given or own.get(self.table)
 
     def monitor(self) -> "Monitor":
-        """Make what watches over a part of the run; the time limit is for all parts together."""
-        from adtc.engine.monitor import Monitor
+        """Make what watches over a part of the run; the time limit is for all parts together.
 
-        return Monitor(**self.limits, started=self.started)
+        The memory limit is for the whole program: what it holds already is not there for the run.
+        """
+        from adtc import _core
+        from adtc.engine.monitor import Monitor
+        from adtc.errors import QueryError
+
+        limits = self.limits
+        if (most := limits.get("memory_limit")) is not None:
+            held = _core.resident_bytes()
+            if most < held + _ROOM:
+                raise QueryError(
+                    f"--memory-limit is {most / 1e6:,.0f} MB, but the program and the table alone "
+                    f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
+                )
+            limits |= {"memory_limit": most - held, "resident_limit": most}
+        return Monitor(**limits, started=self.started, patient=True, spare=_SPARE)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -339,8 +354,9 @@ def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.
             check_output(output, values.get("table") or values.get("source"))
             answer = function(**values)
             say_warning()
-            deliver(answer, as_json, output)
-            return answer.exit_code
+            stopped = interrupted()  # what was finished is shown, but no file is written
+            deliver(answer, as_json, None if stopped else output)
+            return INTERRUPTED if stopped else answer.exit_code
 
         made = SectionedCommand(
             function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]

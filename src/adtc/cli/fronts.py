@@ -76,11 +76,11 @@ def of_profile(asked: Asked, goals: Goals) -> Found:
 
 def of_table(asked: Asked, goals: Goals, counts: bool) -> Found:
     """Search the front of a table's trees, as far as the limits allow."""
-    from adtc.engine.monitor import Monitor
     from adtc.errors import TooLargeError
     from adtc.profiles.fronts import Search
 
-    data, monitor = asked.data(), Monitor(**asked.limits)
+    data = asked.data()
+    monitor = asked.monitor()
     search = Search(
         data,
         asked.space(),

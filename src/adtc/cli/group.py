@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from adtc._version import __version__
-from adtc.cli.running import end_process
+from adtc.cli.running import count_from_start, end_process
 
 MISTAKE, INTERRUPTED = 2, 130
 TYPED = "adtc.typed"
@@ -51,6 +51,8 @@ class Group(click.Group):
 
         if not standalone_mode:
             return run()
+        if args is None:
+            count_from_start()
         sys.set_int_max_str_digits(0)  # a count is printed in full, however large
         if sys.stdout is None:  # the next file that is opened would take its place
             end_process(_complain(_NO_OUTPUT, MISTAKE))

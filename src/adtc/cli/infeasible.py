@@ -48,7 +48,8 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
     from adtc.errors import TooLargeError
 
     memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
-    monitor = Monitor(**{**asked.limits, "time_limit": SECONDS, "memory_limit": memory})
+    limits = {**asked.limits, "time_limit": SECONDS, "memory_limit": memory, "exact": True}
+    monitor = Monitor(**limits)
     options: dict[str, Any] = {"engine": asked.engine, "monitor": monitor, "define": asked.define}
     about = data, asked.space(), asked.where or "true"
 

@@ -200,9 +200,11 @@ SHARED = [
     Option("--threads", section=RUN, callback=whole(1), metavar="N",
            help="Threads of the fast engine (default: all cores it may use)."),
     Option("--time-limit", section=RUN, callback=_seconds, metavar="SECONDS",
-           help="Give up after this time."),
+           help="Answer within this time: exactly, or with what is finished by then."),
     Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",
-           help="Give up before a table of the fast engine needs more: 500MB, 4GB."),
+           help="Hold no more memory than this, 500MB or 4GB, and answer with what fits."),
+    Option("--exact", section=RUN, is_flag=True, default=None,
+           help="Refuse what does not fit into the limits, instead of answering with what does."),
 ]  # fmt: skip
 
 # Rows for further tables, which metrics such as test.acc look at.

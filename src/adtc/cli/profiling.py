@@ -14,6 +14,7 @@ from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
+from adtc.cli.running import interrupted
 from adtc.cli.sources import is_saved, opened, source_command
 from adtc.text import percent
 
@@ -64,19 +65,19 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    number = made.asked_count
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
-    nearest, told = ({}, []) if made.count else nearest_told(asked, data)
+    nearest, told = nearest_told(asked, data) if number.upper == 0 else ({}, [])
+    path = None if interrupted() else path
     if path is not None:
         made.save(path, circuit=kept)
     return Answer(
         {
-            "count": made.count,
-            "log10": made.log10,
+            **number.to_json(),
             "num_cells": made.num_cells,
             "cell_scan": made.record.cell_scan,
-            "status": made.status,
             "path": None if path is None else str(path),
             "circuit": kept if path is not None else None,
             "metrics": {found.metric: _range_json(found) for found in ranges},
@@ -84,7 +85,8 @@ def profile(
             "record": made.record.to_json(),
         },
         [
-            text.answer(made.count, made.status, f" in {made.num_cells:,} cells"),
+            text.answer(number, made.status, f" in {made.num_cells:,} cells"),
+            *text.limit_lines(made.record),
             *told,
             *(_range_lines(ranges) if made.count else []),
             *([] if path is None else _saved_lines(path, kept)),
@@ -218,13 +220,14 @@ def crosstab(
         write_whole(html, _page(table))
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
-    nearest, told = ({}, []) if table.total else source.nearest_told(asked)
+    number = source.number(table.total)
+    nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
     return Answer(
         {
             **{axis: _numbers(one) for axis, one in axes.items()},
             "counts": [list(row) for row in table.counts],
-            "count": table.total,
+            **number.to_json(),
             "axes": axes,
             **({"shares": _floats(table, shares)} if shares else {}),
             **nearest,
@@ -232,7 +235,8 @@ def crosstab(
             **source.json(),
         },
         [
-            text.answer(table.total, source.profile.status, f" by {x} in rows and {y} in columns"),
+            text.answer(number, source.profile.status, f" by {x} in rows and {y} in columns"),
+            *text.limit_lines(source.profile.record),
             *told,
             *(shown if table.total else []),
             *text.files(files),

@@ -1,17 +1,21 @@
 """A run as a person at a terminal meets it: progress with a time estimate, limits, Ctrl-C.
 
 A kernel cannot be interrupted, so the engine works in a second thread and the first one watches:
-Ctrl-C and the time limit take effect at once, whatever the engine is doing.
+Ctrl-C and the time limit take effect at once, whatever the engine is doing. What is finished by
+then is the answer.
 """
 
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
+
+from adtc.errors import LimitError
 
 if TYPE_CHECKING:
     from adtc.engine.monitor import Monitor, Progress
@@ -19,9 +23,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WORKING = "working"
 _MINUTE = 60.0  # seconds between lines where there is no terminal
-_WATCH = 0.1  # seconds between looks at the clock
+_WATCH = 0.05  # seconds between looks at the clock
+_SHORT = 0.02  # seconds of the same where an answer is ready
 _GRACE = 0.5  # seconds in which a cancelled run may end by itself
+_PAST = 0.02  # of the time limit: how long a run that is past it may take to answer by itself
 _left: list[threading.Event] = []
+_interrupts: list[str] = []
+_begun: list[float] = []
 _exit_now = os._exit
 
 
@@ -40,6 +48,7 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
         finally:
             ended.set()
 
+    _interrupts.clear()
     thread = threading.Thread(target=worker, daemon=True)
     with progress_shown() as progress:
         monitor.progress = progress
@@ -48,7 +57,15 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
             while not ended.wait(_WATCH):
                 if isinstance(progress, Lines):
                     progress.tick()
-                monitor.check()
+                _check(monitor, ended)
+        except (KeyboardInterrupt, LimitError) as reason:
+            monitor.cancel()
+            nothing = not monitor.reached and isinstance(reason, KeyboardInterrupt)
+            if not monitor.answers or monitor.finished is None or nothing:
+                _leave(ended)
+                raise
+            _leave(ended, _SHORT)
+            return cast(T, _finished(monitor, reason))
         except BaseException:
             monitor.cancel()
             _leave(ended)
@@ -58,9 +75,50 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
     return results[0]
 
 
-def _leave(ended: threading.Event) -> None:
+def _check(monitor: "Monitor", ended: threading.Event) -> None:
+    """Raise if the run was cancelled or is out of time and does not end by itself."""
+    try:
+        monitor.check()
+    except LimitError:
+        limit = monitor.time_limit
+        if limit is None:
+            return  # out of memory: the run notices that itself, and goes on with less
+        if not ended.wait(_PAST * limit):
+            raise
+
+
+def _finished(monitor: "Monitor", reason: BaseException) -> Any:
+    """Return what the run has finished, and remember that somebody stopped it."""
+    assert monitor.finished is not None
+    if isinstance(reason, LimitError):
+        return monitor.finished(str(reason))
+    _interrupts.append("Ctrl-C")
+    print("adtc: stopped; this is what was finished.", file=sys.stderr, flush=True)
+    return monitor.finished("the run was interrupted: let it run longer, or ask for less")
+
+
+def count_from_start() -> None:
+    """Let time limits begin when the process did: starting Python takes time, too."""
+    with suppress(OSError, ValueError, AttributeError, IndexError):
+        with open("/proc/self/stat", encoding="ascii") as file:
+            ticks = int(file.read().rpartition(")")[2].split()[19])
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+        _begun[:] = [monotonic() - max(0.0, age)]
+
+
+def begun() -> float:
+    """Return when the program was started, or now if it is part of another."""
+    return _begun[0] if _begun else monotonic()
+
+
+def interrupted() -> bool:
+    """Tell whether somebody stopped the run whose answer is about to be printed."""
+    return bool(_interrupts)
+
+
+def _leave(ended: threading.Event, grace: float = _GRACE) -> None:
     """Give a cancelled run a moment to end; one that takes longer is left to itself."""
-    if not ended.wait(_GRACE):
+    if not ended.wait(grace):
         _left.append(ended)
 
 

@@ -18,6 +18,7 @@ from adtc.cli.running import watched
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.engine.results import Number
     from adtc.profiles import Profile
 
 _PACKED = b"PK"  # how a saved profile begins, and no table does
@@ -54,6 +55,19 @@ class Opened:
     def chosen(self) -> "Profile":
         """Return the profile of the trees asked for."""
         return self.profile.where(self.where)
+
+    def number(self, count: int) -> "Number":
+        """Say what is known about the number of trees asked for, of which so many were found."""
+        from dataclasses import replace
+
+        from adtc.engine.results import Count
+
+        known = self.profile.asked_count
+        if isinstance(known, Count):
+            found = Count(count)
+            found.record = known.record
+            return found
+        return replace(known, lower=min(count, known.lower or 0))
 
     def nearest_told(self, asked: Asked) -> Told:
         """Tell how near trees of a table come to a formula that none of them satisfies."""

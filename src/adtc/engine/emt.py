@@ -44,14 +44,23 @@ def emt(
     return total
 
 
-def model_tensor(question: Question, data: Data, scan: Scan | None = None) -> Tensor[Any]:
-    """Compute MT[Q, D] over the question's axes: EMT over the lifted semiring."""
+def model_tensor(
+    question: Question,
+    data: Data,
+    scan: Scan | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Tensor[Any]:
+    """Compute MT[Q, D] over the question's axes: EMT over the lifted semiring.
+
+    ``check`` is called at every leaf, and may stop the run.
+    """
     R = question.semiring
     tensors = lift(R, question.axes, shape=question.shape, scan=scan)
     stack = every_row(data, question.schema)
     rows = RowSets.of(stack)
 
     def leaf(S: Rows, unused: int) -> Tensor[Any]:
+        check()
         here = LeafRows(rows.counts(S), question.space.max_depth - unused)
         total: Tensor[Any] = {}
         if here.support < question.minsup:

@@ -8,7 +8,6 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +18,8 @@ from adtc.data import Data
 from adtc.data.bits import pack, unpack
 from adtc.data.stack import Stack
 from adtc.engine.query import row_groups
-from adtc.errors import TooLargeError
+from adtc.errors import LimitError
 
-Rows = TypeVar("Rows", bound=Data | Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -106,7 +104,7 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
     return [int(weights[column.astype(bool)].sum()) for column in own]
 
 
-def compact(data: Rows) -> Rows:
+def compact(data: Data | Stack) -> Data | Stack:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
     return min(data, data.merged(), key=_words)
 
@@ -151,7 +149,7 @@ def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
     levels = min(max(0, max_depth - 2), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
     if sum(sizes) >= _MOST_PATHS:
-        raise TooLargeError(
+        raise LimitError(
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
@@ -163,7 +161,7 @@ def numbered_leaves(n: int, max_depth: int) -> _core.Lattice:
     levels = min(max_depth, n)
     most = sum(math.comb(n, k) << k for k in range(levels + 1))
     if most >= _ROOM:
-        raise TooLargeError(
+        raise LimitError(
             f"{n} features and depth {max_depth} make {most:.1e} different leaves, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )

@@ -4,12 +4,15 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from adtc import _core
-from adtc.errors import CancelledError, TooLargeError
+from adtc.errors import CancelledError, LimitError
 
 Progress = Callable[[str, int, int], None]
+# Of one metric in one cell, as measured on a profile of adult with four metrics.
+BYTES_PER_VALUE, SECONDS_PER_VALUE = 30, 6e-7
 
 
 def usable_cores() -> int:
@@ -28,24 +31,62 @@ class Monitor:
     progress
         Called with the stage's name, the jobs done and the jobs in all.
     time_limit
-        Seconds after which the run stops with a `TooLargeError`.
+        Seconds after which the run stops.
     memory_limit
         Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
         How many threads may work at once; by default one for each core the process may use.
+    exact
+        True: what does not fit into the limits is refused with a `LimitError`. False: it is
+        answered with what fits, such as a smaller depth. None: False if a limit is given.
+    resident_limit
+        Bytes that the whole process may hold, as the system sees it; None sets no limit.
+    patient
+        Whether somebody waits who may stop the run: then shallow depths are finished first.
+    spare
+        Share of the time that is not for computing, but for printing the answer.
+    finished
+        Makes an answer of what is finished so far, given what stopped the run.
+    reached
+        Whether that is more than bounds known from the start.
     """
 
     progress: Progress | None = None
     time_limit: float | None = None
     memory_limit: int | None = None
     threads: int = field(default_factory=usable_cores)
+    exact: bool | None = None
+    resident_limit: int | None = None
+    patient: bool = False
+    spare: float = 0.0
+    finished: Callable[[str], Any] | None = field(default=None, repr=False)
+    reached: bool = field(default=False, repr=False)
     started: float = field(default_factory=time.monotonic, repr=False)
     control: _core.Control = field(default_factory=_core.Control, repr=False)
 
     def __post_init__(self) -> None:
         if self.time_limit is not None:
-            left = self.started + self.time_limit - time.monotonic()
-            self.control.set_time_limit(max(0.0, left))
+            self.control.set_time_limit(max(0.0, self.time_left or 0.0))
+        if self.resident_limit is not None:
+            self.control.set_resident_limit(self.resident_limit)
+
+    @property
+    def answers(self) -> bool:
+        """Tell whether a question that does not fit is answered with what does."""
+        if self.exact is None:
+            return self.time_limit is not None or self.memory_limit is not None
+        return not self.exact
+
+    @property
+    def time_left(self) -> float | None:
+        """Return the seconds that are left; None without a limit."""
+        if self.time_limit is None:
+            return None
+        return self.started + self.time_limit * (1 - self.spare) - time.monotonic()
+
+    def strict(self) -> "Monitor":
+        """Return a monitor with the same limits that refuses what does not fit."""
+        return replace(self, exact=True, finished=None)
 
     def cancel(self) -> None:
         """Ask the run to stop at once; safe from another thread."""
@@ -64,16 +105,29 @@ class Monitor:
         except _core.Cancelled:
             raise CancelledError("the run was cancelled; nothing was written.") from None
         except _core.OutOfTime:
-            raise TooLargeError(
-                f"the run did not finish within the time limit of {self.time_limit:g} s: raise "
+            limit = "given to it" if self.time_limit is None else f"limit of {self.time_limit:g} s"
+            raise LimitError(
+                f"the run did not finish within the time {limit}: raise "
                 f"the limit, or ask for less with a constraint, a larger minsup or less depth."
             ) from None
         except _core.OutOfMemory:
-            raise TooLargeError(
+            raise LimitError(
                 f"the tensors do not fit into the {self.memory / 1e9:.2g} GB of memory that the "
                 f"run may use: add a constraint that can be pushed down (such as acc >= 0.8), ask "
                 f"for fewer metrics at once, or choose a larger minsup or less depth."
             ) from None
+
+    @contextmanager
+    def hurried(self, seconds: float) -> Iterator[None]:
+        """Let what is done here take no longer than that, if nothing else limits the time."""
+        if self.time_limit is not None:
+            yield
+            return
+        self.control.set_time_limit(seconds)
+        try:
+            yield
+        finally:
+            self.control.set_time_limit(-1.0)
 
     def report(self, stage: str, done: int, total: int) -> None:
         """Tell how far a stage is."""
@@ -90,8 +144,21 @@ class Monitor:
     def reserve(self, what: str, size: int) -> None:
         """Raise if a stage is about to need more memory than allowed."""
         if size > self.memory:
-            raise TooLargeError(
+            raise LimitError(
                 f"{what} would need about {size / 1e9:.2g} GB, more than the "
                 f"{self.memory / 1e9:.2g} GB that the run may use: choose a larger minsup, fewer "
                 f"features or less depth."
+            )
+
+    def reserve_reading(self, cells: int, metrics: int) -> None:
+        """Raise if a result has so many cells that reading it would break a limit."""
+        size, seconds = BYTES_PER_VALUE * cells * metrics, SECONDS_PER_VALUE * cells * metrics
+        left = self.time_left
+        if (left is not None and seconds > left) or (
+            self.memory_limit is not None and size > self.memory
+        ):
+            limit = "time" if left is not None and seconds > left else "memory"
+            raise LimitError(
+                f"the {cells:,} cells of the result cannot be read within the {limit} limit: raise "
+                f"the limit, or ask for less with a constraint, a larger minsup or less depth."
             )

@@ -122,7 +122,8 @@ def nearest(
     size <= 1: at least 1 (no tree with the other conditions)
     """
     formula = _normal(parse(where) if isinstance(where, str) else where)
-    seeker = _Seeker(data, space, define, engine, monitor)
+    strict = None if monitor is None else monitor.strict()
+    seeker = _Seeker(data, space, define, engine, strict)
     conditions = formula.parts if isinstance(formula, And) else (formula,)
     found = []
     for at, condition in enumerate(conditions):

@@ -4,7 +4,7 @@ Sums over leaves and ratios of them by `search`, or near the least value that an
 the largest of several sums, below a threshold that rises until a tree is there.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -24,6 +24,8 @@ from adtc.engine.score import plain, score_form
 from adtc.engine.switches import Switches
 
 Best = tuple[Fraction | int, Tree] | None
+Proved = Callable[[Fraction], None]
+"""Called with a value that no good tree beats, as soon as that is known."""
 
 
 def best_tree(
@@ -34,9 +36,10 @@ def best_tree(
     switches: Switches,
     monitor: Monitor,
     record: RunRecord,
+    proved: Proved | None = None,
 ) -> Best:
     """Find the least (sign 1) or largest (−1) value of a narrowed question's first metric."""
-    optimum = _Optimum(question, data, sign, switches, monitor, record)
+    optimum = _Optimum(question, data, sign, switches, monitor, record, proved)
     term = question.metrics[0][1]
     if by_depth(question):
         return optimum.counted(question, sign)
@@ -60,10 +63,13 @@ class _Optimum:
     switches: Switches
     monitor: Monitor
     record: RunRecord
+    proved: Proved | None = None
 
     def of_sum(self, form: Affine) -> Best:
         """Optimise a sum over leaves."""
-        best = self._least(form.scaled(Fraction(self.sign)))
+        tell = self.proved
+        note = None if tell is None else lambda bound: tell(self.sign * bound)
+        best = self._least(form.scaled(Fraction(self.sign)), note)
         return None if best is None else (plain(self.sign * best[0]), best[1])
 
     def of_ratio(self, top: Affine, bottom: Affine) -> Best:
@@ -104,15 +110,20 @@ class _Optimum:
             depths = (deepest,)
         return self.counted(question, sign)
 
-    def counted(self, question: Question, sign: int) -> Best:
+    def counted(self, question: Question, sign: int, proved: Proved | None = None) -> Best:
         """Count the good trees near the best, and take the best of their cells."""
         result = near_the_best(
-            question, self.data, sign, switches=self.switches, monitor=self.monitor
+            question,
+            self.data,
+            sign,
+            switches=self.switches,
+            monitor=self.monitor,
+            proved=proved,
         )
         fast.note(self.record, result)
         return result.best(sign)
 
-    def _least(self, objective: Affine) -> Best:
+    def _least(self, objective: Affine, proved: Proved | None = None) -> Best:
         self._note_search()
         found = search.least_of_all(
             self.question, self.data, objective, self.switches, self.monitor
@@ -121,7 +132,7 @@ class _Optimum:
             self.record.engine, self.record.num_cells = "fast", 1
             return found
         asked = replace(self.question, metrics=(("objective", as_term(objective)),))
-        return self.counted(asked, 1)
+        return self.counted(asked, 1, proved)
 
     def _note_search(self) -> None:
         self.record.details["searches"] = self.record.details.get("searches", 0) + 1
@@ -134,6 +145,7 @@ def near_the_best(
     *,
     switches: Switches,
     monitor: Monitor,
+    proved: Proved | None = None,
 ) -> fast.Result:
     """Make a result that holds the least (sign 1) or largest (−1) value of the first metric.
 
@@ -150,12 +162,17 @@ def near_the_best(
     budgets, roots = prepared.plan.budgets, prepared.inside.root
     highest = next(b.limit for b in budgets if b.source == "objective")
     least, step = _lower_bound(budgets, roots), 0
+    _, scale, constant = plan.reader.reduced(form.scaled(Fraction(sign)))
+    bound = least
     while True:
+        if proved is not None:
+            proved(sign * (scale * bound + constant))
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
         result = fast.good_cells(circuits.grow(prepared, limits, monitor))
         if len(result.keys) or limit == highest:
             return result
+        bound = limit + 1
         step = max(1, (highest - least) // 1000, 2 * step)
 
 

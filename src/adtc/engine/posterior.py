@@ -136,7 +136,7 @@ def sum_over_trees(data: Data, space: Space, prior: Prior, monitor: Monitor) -> 
     """Run the passes up: over all trees, without each source column, and of the prior alone."""
     minsup = space.min_support(data.total)
     plain = replace(data, z=np.zeros(data.n_rows, np.int32), groups=(), references=())
-    data = lattices.compact(plain)
+    data = plain.merged()
     monitor.check()
     features = lattices.distinct_features(data, minsup)
     labels = len(data.labels)

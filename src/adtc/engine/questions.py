@@ -16,12 +16,14 @@ from adtc.algebra.semirings import COUNT, get_semiring, witness
 from adtc.algebra.tensors import Tensor
 from adtc.data import Data
 from adtc.engine import scalar
+from adtc.engine.limits import no_better
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
-from adtc.engine.results import Count, Existence, ModelTensor, Number, Optimum
-from adtc.engine.run import Engine, opened, refuse_fast
+from adtc.engine.results import Existence, ModelTensor, Number, Optimum, number_of_trees
+from adtc.engine.run import Engine, Run, opened, refuse_fast
 from adtc.engine.score import plain
 from adtc.engine.switches import Switches
+from adtc.engine.within import Beforehand, Reached, count_within, deepest, most_trees, shallower
 from adtc.errors import QueryError
 
 Where = str | Formula | None
@@ -65,12 +67,20 @@ def count(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
         question = run.ask(where=where)
-        if (narrow := run.narrowed(question)) is not None:
-            answer = Count(run.fast(narrow).total)
-        else:
-            answer = Count(COUNT.total(run.spec(question).values()))
-    answer.record = run.record
-    return answer
+        upper = Beforehand(lambda: most_trees(question, data))
+
+        def total(depth: int) -> int:
+            upper.find(run.monitor)
+            asked = shallower(question, depth)
+            if (narrow := run.narrowed(asked)) is not None:
+                return run.fast(narrow).total
+            return int(COUNT.total(run.spec(asked).values()))
+
+        def present(reached: Reached[int]) -> Number:
+            reached.note(run.record, run.monitor)
+            return number_of_trees(count_within(reached, upper.get()), run.record)
+
+        return deepest(total, _depth(run, question), run.monitor, present)
 
 
 def exists(
@@ -89,14 +99,26 @@ def exists(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
         question = run.ask(where=where)
-        if (narrow := run.narrowed(question)) is not None:
-            result = run.fast(narrow)
-            tree = result.tree(0) if len(result.keys) else None
-        else:
-            question = run.ask(where=where, semiring=witness())
-            cells = run.spec(question)
-            tree = question.semiring.total(cells.values()).tree
-    return Existence(tree, run.record, features=data.feature_names)
+
+        def search(depth: int) -> trees.Tree | None:
+            asked = shallower(question, depth)
+            if (narrow := run.narrowed(asked)) is not None:
+                result = run.fast(narrow)
+                return result.tree(0) if len(result.keys) else None
+            asked = shallower(run.ask(where=where, semiring=witness()), depth)
+            found: trees.Tree | None = asked.semiring.total(run.spec(asked).values()).tree
+            return found
+
+        def present(reached: Reached[trees.Tree | None]) -> Existence:
+            decided = reached.answer is not None or reached.reason is None
+            if not decided:
+                reached.note(run.record, run.monitor)
+                run.record.status = "bounded" if reached.depth is None else "partial"
+            return Existence(reached.answer, run.record, decided, data.feature_names)
+
+        return deepest(
+            search, _depth(run, question), run.monitor, present, lambda tree: tree is not None
+        )
 
 
 def optimize(
@@ -136,17 +158,39 @@ def optimize(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
         question = run.ask(where=where, metrics=[objective])
-        if (narrow := run.narrowed(question)) is not None:
-            best = run.best(narrow, sign)
-        else:
-            question = run.ask(where=where, metrics=[objective], semiring=witness())
-            best = _best_cell(question, run.spec(question), sign)
-    if best is None:
-        return Optimum(None, None, {}, True, run.record)
-    score, tree = best
-    return Optimum(
-        tree, score, {objective: score}, True, run.record, score, features=data.feature_names
-    )
+        deepest_asked = _depth(run, question)
+        known = Beforehand(lambda: no_better(question, data, sign))
+        proofs: list[Fraction] = []
+
+        def bound() -> Fraction | None:
+            proved = [b for b in (known.get(), *proofs) if b is not None]
+            return sign * max(sign * b for b in proved) if proved else None
+
+        def search(depth: int) -> tuple[Fraction | int, trees.Tree] | None:
+            known.find(run.monitor)
+            asked = shallower(question, depth)
+            if (narrow := run.narrowed(asked)) is not None:
+                # what no tree of a smaller depth beats, a deeper one may
+                return run.best(narrow, sign, proofs.append if depth == deepest_asked else None)
+            asked = run.ask(where=where, metrics=[objective], semiring=witness())
+            asked = shallower(asked, depth)
+            return _best_cell(asked, run.spec(asked), sign)
+
+        def present(reached: Reached[tuple[Fraction | int, trees.Tree] | None]) -> Optimum:
+            score, tree = reached.answer or (None, None)
+            metrics = {} if tree is None else {objective: score}
+            if reached.reason is None or (score is not None and score == bound()):
+                return Optimum(tree, score, metrics, True, run.record, score, data.feature_names)
+            reached.note(run.record, run.monitor)
+            run.record.status = "bounded" if reached.depth is None else "partial"
+            return Optimum(
+                tree, score, metrics, False, run.record, plain(bound()), data.feature_names
+            )
+
+        def unbeaten(best: tuple[Fraction | int, trees.Tree] | None) -> bool:
+            return best is not None and best[0] == bound()
+
+        return deepest(search, deepest_asked, run.monitor, present, unbeaten)
 
 
 def evaluate(
@@ -271,6 +315,11 @@ def _scores(question: Question, index: Sequence[float]) -> tuple[Any, ...]:
     """Evaluate the requested metrics on an index; whole numbers come as integers."""
     environment = question.environment(index)
     return tuple(plain(value(term, environment)) for _, term in question.metrics)
+
+
+def _depth(run: Run, question: Question) -> int:
+    """Return how deep the trees of a question may be, by its formula as well."""
+    return (run.narrowed(question) or question).space.max_depth
 
 
 def _text(where: Where) -> str | None:

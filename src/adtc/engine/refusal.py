@@ -31,7 +31,7 @@ from adtc.engine.narrow import without_depth
 from adtc.engine.plan import Plan, terms_of
 from adtc.engine.prepare import Prepared, leaves_of
 from adtc.engine.switches import Switches
-from adtc.errors import TooLargeError
+from adtc.errors import LimitError
 
 _PILOT, _MOST = 100, 256_000  # attempts
 _TREES_PER_ATTEMPT = 50_000  # drawing a tree takes as long as counting so many
@@ -42,7 +42,7 @@ _SHARES = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40)  # per cent of the rows
 
 
 def refuse_if_too_large(prepared: Prepared, outside: Outside, monitor: Monitor) -> None:
-    """Raise `TooLargeError` if the tensors will surely need more memory than the run may use."""
+    """Raise `LimitError` if the tensors will surely need more memory than the run may use."""
     if not outside.live[0] or monitor.memory > _bytes_of_boxes(prepared, outside):
         return
     top = ceiling(prepared, outside, enough=monitor.memory / bytes_of(prepared.plan, 0, [1.0]) / 2)
@@ -50,7 +50,7 @@ def refuse_if_too_large(prepared: Prepared, outside: Outside, monitor: Monitor) 
         return
     sample = sample_root(prepared, outside, top, monitor.memory)
     if sample is not None and too_many(top, sample, monitor.memory):
-        raise TooLargeError(_sentence(top, sample, monitor.memory))
+        raise LimitError(_sentence(top, sample, monitor.memory))
 
 
 def _bytes_of_boxes(prepared: Prepared, outside: Outside) -> float:

@@ -6,7 +6,7 @@ question itself, too: that is how one asks for trees near the best, `error <= 1.
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,7 +24,7 @@ from adtc.engine.fold import fold
 from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth, narrowed
-from adtc.engine.optimum import best_tree
+from adtc.engine.optimum import Proved, best_tree
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
 from adtc.engine.record import RunRecord, recording
@@ -74,6 +74,13 @@ class Run:
             best=self.extreme,
         )
 
+    def up_to(self, depth: int) -> "Run":
+        """Return a run about the trees up to a smaller depth, with the same record."""
+        if depth == self.space.max_depth:
+            return self
+        space = replace(self.space, max_depth=depth)
+        return replace(self, space=space, prepared=None, _extremes={})
+
     def narrowed(self, question: Question) -> Question | None:
         """Return the question as the fast engine takes it; None if the specification answers."""
         return fast_question(self.engine, question)
@@ -89,7 +96,7 @@ class Run:
     def spec(self, question: Question) -> Tensor[Any]:
         """Run the specification engine and keep the cells of φ-good trees."""
         scan = Scan()
-        tensor = emt.model_tensor(question, self.data, scan)
+        tensor = emt.model_tensor(question, self.data, scan, self.monitor.check)
         good = {
             index: cell
             for index, cell in tensor.items()
@@ -99,7 +106,9 @@ class Run:
         self.record.cell_scan = scan.cells
         return good
 
-    def best(self, question: Question, sign: int) -> tuple[Fraction | int, Tree] | None:
+    def best(
+        self, question: Question, sign: int, proved: Proved | None = None
+    ) -> tuple[Fraction | int, Tree] | None:
         """Find the least (sign 1) or largest (−1) value of a narrowed question's first metric."""
         return best_tree(
             question,
@@ -108,6 +117,7 @@ class Run:
             switches=self.switches,
             monitor=self.monitor,
             record=self.record,
+            proved=proved,
         )
 
     def fold(
@@ -148,7 +158,7 @@ class Run:
             return form.constant
         if (narrow := self.narrowed(question)) is not None:
             return self._fast_extreme(narrow, sign, form)
-        tensor = emt.model_tensor(question, self.data, Scan())
+        tensor = emt.model_tensor(question, self.data, Scan(), self.monitor.check)
         scores = (value(term, question.environment(index)) for index in tensor)
         return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 

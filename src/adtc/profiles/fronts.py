@@ -29,6 +29,7 @@ from adtc.algebra.formula import (
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
+from adtc.engine.limits import always_defined, lower_limit
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.questions import count, exists, model_tensor, optimize
@@ -36,7 +37,6 @@ from adtc.engine.record import recording
 from adtc.engine.run import Engine
 from adtc.engine.score import score
 from adtc.errors import TooLargeError
-from adtc.profiles.limits import always_defined, lower_limit
 from adtc.profiles.pareto import PARTIAL, Front, criteria_of
 
 Exact = Fraction | int
@@ -365,7 +365,7 @@ class Search:
     ) -> Any:
         """Ask a question of the table under what is left of the limits, and note its cost."""
         limit = self.monitor.memory_limit if memory is None else memory
-        monitor = replace(self.monitor, progress=self._stage, memory_limit=limit)
+        monitor = replace(self.monitor, progress=self._stage, memory_limit=limit, exact=True)
         self.monitor.check()
         answer = question(
             self.data, self.space, *about, **options, **self._options, monitor=monitor

@@ -1,20 +1,23 @@
 """Make a profile: one run of an engine, kept with its circuit."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adtc.algebra.formula import Formula
+from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
-from adtc.engine.query import Definitions, Space
+from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.record import RunRecord
-from adtc.engine.run import Engine, opened
+from adtc.engine.run import Engine, Run, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
+from adtc.engine.within import Beforehand, Reached, deepest, most_trees
 from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
@@ -70,16 +73,49 @@ def profile(
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
-        record = run.record
-        question = run.ask(where=where, metrics=tuple(metrics))
-        if (narrow := run.narrowed(question)) is not None:
-            return profile_of(run.fast(narrow), data, space, record)
-        found = sorted(run.spec(question).items())
-        names = [axis.name for axis in question.axes]
-        indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
-        columns = {name: indices[:, i] for i, name in enumerate(names)}
-        trees = limbs_of([n for _, n in found])
-        return _counted(Profile(columns, trees, dict(question.metrics), record))
+        upper = Beforehand(lambda: most_trees(ask(data, space, semiring=COUNT), data))
+
+        def make(depth: int) -> Profile:
+            upper.find(run.monitor)
+            return _made(run.up_to(depth), tuple(metrics), where)
+
+        def present(reached: Reached[Profile]) -> Profile:
+            if reached.reason is None and reached.answer is not None:
+                return _counted(reached.answer)
+            if reached.answer is None:  # a single leaf always fits
+                alone = replace(run, monitor=Monitor(exact=True))
+                made = _made(alone.up_to(0), tuple(metrics), where)
+                reached = replace(reached, depth=0, answer=made)
+            assert reached.answer is not None
+            reached.note(run.record, run.monitor)
+            return _partial(reached.answer, reached.depth or 0, run, upper.get())
+
+        return deepest(make, space.max_depth, run.monitor, present)
+
+
+def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
+    """Make a profile with one of the engines."""
+    question, record = run.ask(where=where, metrics=metrics), run.record
+    if (narrow := run.narrowed(question)) is not None:
+        result = run.fast(narrow)
+        run.monitor.reserve_reading(len(result.keys), len(metrics))
+        return profile_of(result, run.data, run.space, record)
+    found = sorted(run.spec(question).items())
+    names = [axis.name for axis in question.axes]
+    indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
+    columns = {name: indices[:, i] for i, name in enumerate(names)}
+    trees = limbs_of([n for _, n in found])
+    return Profile(columns, trees, dict(question.metrics), record)
+
+
+def _partial(made: Profile, depth: int, run: Run, upper: int | None) -> Profile:
+    """Mark the profile of a smaller depth: all it says is about its own, smaller space."""
+    record = run.record
+    record.status = "partial"
+    record.details["asked_max_depth"] = run.space.max_depth
+    record.details["upper"] = upper
+    record.conventions["max_depth"] = depth
+    return _counted(made)
 
 
 def profile_of(result: "Result", data: Data, space: Space, record: RunRecord) -> Profile:

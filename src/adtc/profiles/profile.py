@@ -30,10 +30,13 @@ from adtc.algebra.formula import (
     substitute,
 )
 from adtc.data import Data
+from adtc.engine.bracket import Bracket
 from adtc.engine.columns import Column, Ratios, evaluate, extreme, from_columns, satisfied
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
+from adtc.engine.results import Number as TreeNumber
+from adtc.engine.results import number_of_trees
 from adtc.engine.values import Values, distinct_values
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
@@ -155,8 +158,22 @@ class Profile:
 
     @property
     def status(self) -> Status:
-        """Say whether the numbers are exact, bounded or estimated."""
+        """Say whether this is all that was asked for, or what a limit left of it."""
         return self.record.status
+
+    @property
+    def asked_count(self) -> TreeNumber:
+        """Return the number of trees that was asked for: a `Bracket` if a limit stopped the run.
+
+        ``count`` is the number of trees in the profile, exact for what was finished.
+        """
+        details, count = self.record.details, self.count
+        if self.status == "exact":
+            return number_of_trees(Bracket(count, count), self.record)
+        # near-best formulas depend on all trees: fewer of them may satisfy those of a larger space
+        lower = 0 if "extremes" in details else count
+        told = {name: details.get(name) for name in ("finished", "stopped", "advice")}
+        return replace(Bracket(lower, details.get("upper"), **told), record=self.record)
 
     @property
     def log10(self) -> float | None:

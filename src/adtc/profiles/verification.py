@@ -153,7 +153,7 @@ def _again(loaded: Profile, monitor: Monitor | None, unchecked: list[str]) -> It
             asked["metrics"],
             where=asked.get("where"),
             define=asked.get("define"),
-            monitor=monitor,
+            monitor=None if monitor is None else monitor.strict(),
         )
     except TooLargeError as error:
         unchecked.append(f"the number of trees: {error}")

@@ -50,8 +50,11 @@ void bind_types(nb::module_& module) {
         .def(nb::init<>())
         .def("cancel", &Control::cancel)
         .def("set_time_limit", &Control::set_time_limit, nb::arg("seconds"))
+        .def("set_resident_limit", &Control::set_resident_limit, nb::arg("bytes"))
         .def("check", &Control::check)
         .def_prop_ro("cancelled", &Control::cancelled);
+    module.def("resident_bytes", &resident_bytes);
+    module.def("return_memory", &return_memory);
     nb::exception<Cancelled>(module, "Cancelled");
     nb::exception<OutOfTime>(module, "OutOfTime");
     nb::exception<OutOfMemory>(module, "OutOfMemory");

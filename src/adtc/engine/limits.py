@@ -7,10 +7,13 @@ has reached the bound is over, where proving it by looking at trees may take hou
 import math
 from fractions import Fraction
 
-from adtc.algebra.affine import ZERO, Affine, convex
+import numpy as np
+
+from adtc.algebra.affine import ZERO, Affine, affine, convex, ratio
 from adtc.algebra.formula import Call, Negate, Term
 from adtc.algebra.metrics import DEPTH, SUPPORT, Primitive
-from adtc.engine.query import Question
+from adtc.data import Data
+from adtc.engine.query import Question, row_groups
 
 Range = tuple[float | Fraction, float | Fraction]
 _ANY: Range = (-math.inf, math.inf)
@@ -83,3 +86,68 @@ def _range(axis: Primitive, question: Question) -> Range:
         weights = [axis.functional.weight(label, group) for label in range(question.schema.labels)]
         low, high = low + n * min(weights), high + n * max(weights)
     return Fraction(low), Fraction(high)
+
+
+def no_better(question: Question, data: Data, sign: int) -> Fraction | None:
+    """Bound the first metric of all trees from below (sign 1) or above (−1); None if unknown.
+
+    A sum over leaves cannot beat a tree so deep that only equal rows share a leaf.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> from adtc.algebra.semirings import COUNT
+    >>> from adtc.engine.query import ask
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 0, 0])
+    >>> asked = ask(data, adtc.Space(max_depth=5), semiring=COUNT, metrics=["error"])
+    >>> no_better(asked, data, 1)
+    Fraction(1, 1)
+    """
+    term = question.metrics[0][1]
+    signed = term if sign > 0 else Negate(term)
+    bounds = [lower_limit(signed, question)]
+    if (over := ratio(term)) is not None and over[1].coefficients:
+        bounds.append(_of_ratio(*over, question, sign))
+    form = affine(signed)
+    if form is not None and all(_adds_up(name, question) for name in form.coefficients):
+        bounds.append(_of_equal_rows(form, question, data))
+    known = [bound for bound in bounds if bound is not None]
+    return sign * max(known) if known else None
+
+
+def _of_ratio(top: Affine, bottom: Affine, question: Question, sign: int) -> Fraction | None:
+    """Bound a share: what is between none and all of its denominator is between 0 and 1."""
+    ranges = {axis.name: _range(axis, question) for axis in question.axes}
+
+    def never_negative(form: Affine) -> bool:
+        return _least_form(form, ranges) >= 0
+
+    if sign > 0:
+        return Fraction(0) if never_negative(top) and never_negative(bottom) else None
+    return Fraction(-1) if never_negative(bottom + top.scaled(Fraction(-1))) else None
+
+
+def _adds_up(name: str, question: Question) -> bool:
+    return any(axis.name == name and axis.functional is not None for axis in question.axes)
+
+
+def _of_equal_rows(form: Affine, question: Question, data: Data) -> Fraction:
+    """Give every kind of equal rows a leaf of its own, with its best label."""
+    primitives = {axis.name: axis for axis in question.axes}
+    groups, member = row_groups(data)
+    kinds = np.unique(np.packbits(data.dense(), axis=1), axis=0, return_inverse=True)[1].reshape(-1)
+    counts = np.zeros((int(kinds.max(initial=-1)) + 1, len(groups)), np.int64)
+    np.add.at(counts, (kinds, member), data.weights)
+    bottom = math.lcm(*(c.denominator for c in form.coefficients.values()))
+    weights = np.zeros((question.schema.labels, len(groups)), object)
+    leaf = Fraction()
+    for name, coefficient in form.coefficients.items():
+        functional = primitives[name].functional
+        assert functional is not None  # the form adds up over leaves
+        leaf += coefficient * functional.per_leaf
+        whole = int(coefficient * bottom)
+        for label in range(len(weights)):
+            weights[label] += [whole * functional.weight(label, group) for group in groups]
+    least = (counts.astype(object) @ weights.T).min(axis=1).sum() if len(counts) else 0
+    leaves = 1 if leaf >= 0 else min(2**question.space.max_depth, question.space.max_size or 2**62)
+    return Fraction(int(least), bottom) + leaf * leaves + form.constant

@@ -1,0 +1,37 @@
+// How much memory the process holds, as the system sees it from outside.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+#if defined(__linux__)
+#include <unistd.h>
+#endif
+
+namespace adtc {
+
+/// Return the resident bytes of this process; 0 where the system does not tell.
+inline std::int64_t resident_bytes() noexcept {
+#if defined(__linux__)
+    std::FILE* const file = std::fopen("/proc/self/statm", "re");
+    if (file == nullptr) return 0;
+    long long total = 0, resident = 0;
+    const int read = std::fscanf(file, "%lld %lld", &total, &resident);
+    std::fclose(file);
+    return read == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+#else
+    return 0;
+#endif
+}
+
+/// Give freed memory back to the system, where the allocator keeps it.
+inline void return_memory() noexcept {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
+
+}  // namespace adtc
