@@ -6,6 +6,7 @@ from these follow votes of rows, uses of features and leaves by depth. The loops
 ``src/core/adjoint.h``; here weights go in, and sums come out as Python integers, or as floats.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +19,16 @@ from adtc.data import Data
 from adtc.data.bits import Words
 from adtc.engine.circuit import Circuit
 from adtc.engine.executors import run_jobs
-from adtc.engine.keys import Keys, key_order
+from adtc.engine.keys import Keys, find_keys, key_order
 from adtc.engine.monitor import Monitor
 from adtc.engine.voters import Voters, nobody, voters_of
 from adtc.engine.wide import counts_of, limbs_of
+from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
 Weights = Sequence[int] | npt.NDArray[np.float64]
 _CHUNK, _JOBS = 32, 32  # paths of one job, at least; jobs of a level, at most
+_MOST_WAYS = 2**62
 
 
 def votes(
@@ -146,6 +149,7 @@ def run_backward(
     """
     monitor = monitor or Monitor()
     voters = nobody(circuit.prepared.features) if voters is None else voters
+    _check_mixed(circuit, voters)
     chosen = _chosen(circuit, cells, weights)
     core = _core_of(circuit, chosen.limbs, monitor)
     with monitor.translated():
@@ -163,7 +167,7 @@ def run_backward(
         starts, literals, labels, words = core.events()
         listed = LeafEvents(starts, literals, labels, read(words))
     counted = read(core.totals()).T
-    _check(chosen, counted, leaves)
+    _check(chosen, counted)
     return Backward(chosen.total, counted, uses, leaves, listed)
 
 
@@ -228,18 +232,11 @@ def _chosen(circuit: Circuit, cells: Keys, weights: Weights | None) -> _Chosen:
 
 def _places(keys: Keys, cells: Keys) -> npt.NDArray[np.intp]:
     """Find cells among those of the root."""
-    if keys.ndim == 1:
-        order = np.argsort(keys, kind="stable")
-        found = np.searchsorted(keys, cells, sorter=order)
-        return order[np.minimum(found, max(0, len(keys) - 1))]
-    order, wanted = key_order(keys), key_order(cells)
-    places = np.zeros(len(cells), np.intp)
-    places[wanted] = order[np.isin(_pairs(keys[order]), _pairs(cells))]
-    return places
-
-
-def _pairs(keys: Keys) -> npt.NDArray[Any]:
-    return np.ascontiguousarray(keys).view([("low", np.int64), ("high", np.int64)]).reshape(-1)
+    order = key_order(keys)
+    found = find_keys(keys[order], cells)
+    if (found < 0).any():
+        raise ValueError("a cell is not among those of the circuit's root.")
+    return order[found]
 
 
 def _as_floats(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
@@ -279,11 +276,20 @@ def _floats(words: npt.NDArray[np.float64]) -> Array:
     return floats
 
 
-def _check(chosen: _Chosen, counted: Array, leaves: Array) -> None:
+def _check_mixed(circuit: Circuit, voters: Voters) -> None:
+    """Raise if the ways to write a path, of which a row fulfils some, do not fit a word."""
+    lattice = circuit.prepared.lattice
+    most = sorted(circuit.prepared.features.multiplicity.tolist())[-lattice.levels - 2 :]
+    if len(voters.mixed_names) and math.prod(most) >= _MOST_WAYS:
+        raise TooLargeError(
+            "too many features are equal on the table and differ on these rows: leave out copies "
+            "of columns, or ask with less depth."
+        )
+
+
+def _check(chosen: _Chosen, counted: Array) -> None:
     """Every tree decides every row once; raise if the sums do not say so."""
-    if chosen.limbs == 0:
-        return
-    if len(counted) and not (counted.sum(axis=1) == chosen.total).all():
+    if chosen.limbs and not (counted.sum(axis=1) == chosen.total).all():
         raise RuntimeError(
             f"the votes of a row do not add up to the number of trees, {chosen.total}: this is an "
             f"error in adtc."
