@@ -22,6 +22,7 @@ from adtc.show.assets import bundled
 from adtc.show.document import body, document, nav
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
+from adtc.show.people_section import people_html
 
 if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
@@ -152,6 +153,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "front": ("The best trade-offs", sections.fronts_html(whole, shown, fronts, small)),
         "trees": ("Chosen trees", sections.chosen_html(whole, profile, shown, small)),
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
+        "people": ("The people", people_html(profile, small)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
