@@ -30,6 +30,7 @@ ORDER = (
     {"engine"},
     {"models"},
     {"profiles"},
+    {"certificates"},
     {"show"},
     {"estimator", "dashboard", "paper"},
     {"adtc"},

@@ -7,6 +7,9 @@ from adtc._version import __version__
 
 if TYPE_CHECKING:
     from adtc.algebra import semirings
+    from adtc.certificates.certificate import Certificate
+    from adtc.certificates.checking import verify
+    from adtc.certificates.claims import certify, certify_alternative
     from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
@@ -20,11 +23,11 @@ if TYPE_CHECKING:
     from adtc.profiles.making import profile
     from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
-    from adtc.profiles.verification import verify
     from adtc.show import plot
 
 __all__ = [
     "ADTCError",
+    "Certificate",
     "Data",
     "Monitor",
     "Profile",
@@ -33,6 +36,8 @@ __all__ = [
     "TreeSetClassifier",
     "__version__",
     "as_estimator",
+    "certify",
+    "certify_alternative",
     "count",
     "datasets",
     "describe",
@@ -54,6 +59,9 @@ __all__ = [
 
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
+    "adtc.certificates.certificate": ("Certificate",),
+    "adtc.certificates.checking": ("verify",),
+    "adtc.certificates.claims": ("certify", "certify_alternative"),
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
@@ -66,7 +74,6 @@ _HOMES = {
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
-    "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),
 }
 

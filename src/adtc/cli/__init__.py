@@ -5,6 +5,7 @@ Nothing of adtc beyond this package is imported before a command runs, so `--hel
 """
 
 from adtc.cli import (
+    certifying,
     commands,
     completion,
     dashboard,
@@ -19,6 +20,7 @@ from adtc.cli import (
 from adtc.cli.group import main
 
 __all__ = [
+    "certifying",
     "commands",
     "completion",
     "dashboard",

@@ -3,7 +3,10 @@
 The files are gzipped CSV with a header; ``bundled/README.md`` says how they were made.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Unpack
 
 from adtc.data.read import TableOptions, read_sheet
@@ -138,14 +141,21 @@ def load_dataset(name: str, **options: Unpack[LoadOptions]) -> Data:
 
 def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
     """Read and encode a bundled table, but make no features yet; as in ``load_dataset``."""
-    # Imported here because it brings in modules that nothing else needs.
-    from importlib.resources import as_file, files
-
     info = next((d for d in _DATASETS if d.name == name), None)
     if info is None:
         raise DataError(unknown("dataset", name, [d.name for d in _DATASETS]))
-    with as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz") as path:
+    with dataset_path(name) as path:
         return read_sheet(path, sep=",", **_with_defaults(info, dict(options)))
+
+
+@contextmanager
+def dataset_path(name: str) -> Iterator[Path]:
+    """Open the file of a bundled table, which may be inside a packed package."""
+    # Imported here because it brings in modules that nothing else needs.
+    from importlib.resources import as_file, files
+
+    with as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz") as path:
+        yield path
 
 
 def _with_defaults(info: DatasetInfo, options: dict[str, Any]) -> Any:

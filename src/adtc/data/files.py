@@ -10,6 +10,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -21,6 +22,15 @@ from adtc.errors import DataError
 SEPARATORS = (",", ";", "\t", " ")
 PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file that a table was read from, and how, as far as that was said."""
+
+    path: Path
+    sep: str | None = None
+    header: bool = True
 
 
 def read_table(path: str | PathLike[str], *, sep: str | None = None, header: bool = True) -> Any:

@@ -22,6 +22,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
+from adtc.data.files import Source
 from adtc.data.frames import arrow_table, check_known, check_roles
 
 
@@ -44,6 +45,8 @@ class Sheet:
         Row multiplicities; all 1 without a column of weights.
     references
         Other label columns as pairs of name and codes.
+    source
+        The file that it was read from, if it was one.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Sheet:
     weights_column: str | None
     references: tuple[tuple[str, Codes], ...]
     na: tuple[str, ...]
+    source: Source | None = None
 
     def features(self, columns: Iterable[Column]) -> tuple[Feature, ...]:
         """Make the features of these columns."""

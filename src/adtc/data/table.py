@@ -26,6 +26,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar
+from adtc.data.files import Source
 from adtc.data.frames import (
     array_column,
     arrow_table,
@@ -69,6 +70,8 @@ class Data:
         The recipe to read a new table in the same way.
     origin
         After ``merged``: for each row of the table before, its row in this one; otherwise None.
+    source
+        The file that the rows were read from, if it was one.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Data:
     references: tuple[tuple[str, Codes], ...]
     binarizer: Binarizer
     origin: Rows | None = None
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         # Values are shared and fingerprinted, so nobody may change them in place.
@@ -215,6 +219,7 @@ class Data:
             weights=sheet.weights,
             references=sheet.references,
             binarizer=binarizer,
+            source=sheet.source,
         )
 
     @classmethod
@@ -376,6 +381,7 @@ class Data:
             references=tuple((k, c[first]) for k, c in self.references),
             weights=weights,
             origin=group if self.origin is None else group[self.origin],
+            source=None,
         )
 
     def apply(self, frame: object, *, name: str | None = None) -> Self:
@@ -406,6 +412,7 @@ class Data:
                 (r, label_codes("reference", get(r), recipe.target)) for r in recipe.references
             ),
             origin=None,
+            source=None,
         )
 
     def binarize(self, frame: object) -> Words:

@@ -18,7 +18,7 @@ from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.profile import Profile
 from adtc.show import provenance, sections, views, words
-from adtc.show.assets import bundled, hash_of, report_style
+from adtc.show.document import document_html
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 
@@ -175,7 +175,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "</header>"
     )
     data = json_text({"landscapes": landscapes, "count": str(profile.count)})
-    return _document(heading, header + _body(parts), data)
+    return document_html(heading, header + _body(parts), data)
 
 
 def _nav(parts: Parts) -> str:
@@ -188,25 +188,6 @@ def _body(parts: Parts) -> str:
         f'<section id="{key}" aria-labelledby="{key}-title">'
         f'<h2 id="{key}-title">{name}</h2>{text}</section>'
         for key, (name, text) in parts.items()
-    )
-
-
-def _document(heading: str, body: str, data: str) -> str:
-    script = bundled("report.js")
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {hash_of(script)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="adtc {__version__}">'
-        f'<title>{heading}</title><link rel="icon" href="data:,">'
-        f"<style>\n{report_style()}</style></head><body>"
-        f'<main class="report">{body}</main>'
-        f'<script type="application/json" id="adtc-data">{data}</script>'
-        f'<script type="module">{script}</script></body></html>\n'
     )
 
 

@@ -223,12 +223,7 @@ def tree_card(shown: Shown, whole: Profile, small: int, remark: str = "") -> str
     """Write a tree: number, why it is shown, metrics, picture, rules."""
     drawn = shown.drawn
     model = TreeModel(drawn.tree, drawn.data)
-    picture = model.to_svg(small=small)
-    width = _width(picture)
-    rules = "".join(
-        f'<li>{escaped(rule.claim)} <span class="evidence">{escaped(rule.evidence)}</span></li>'
-        for rule in model.rules(small=small)
-    )
+    body, width = tree_body(model, small, f"Picture of tree {grouped(drawn.rank)}")
     metrics = "".join(
         f'<div><dt>{_title(name)}</dt><dd title="{escaped(exact_text(value))}">'
         f"{finding.value_text(value)}</dd></div>"
@@ -239,12 +234,24 @@ def tree_card(shown: Shown, whole: Profile, small: int, remark: str = "") -> str
     return (
         f'<article class="tree-card{wide}" id="tree-{drawn.rank}">'
         f"<h3>Tree {grouped(drawn.rank)} of {grouped(whole.count)} {roles}</h3>{remark}"
-        f'<dl class="figures">{metrics}</dl><div class="tree-body">'
-        f'<div class="tree-picture" style="--natural:{width:g}px" tabindex="0" '
-        f'role="group" aria-label="Picture of tree {grouped(drawn.rank)}">{picture}</div>'
-        f'<ol class="rules">{rules}</ol></div>'
+        f'<dl class="figures">{metrics}</dl>{body}'
         f'<p class="note no-print">In Python: <code>profile.tree({drawn.rank})</code></p></article>'
     )
+
+
+def tree_body(model: TreeModel, small: int, label: str) -> tuple[str, float]:
+    """Write the picture and the rules of a tree; return the picture's width, too."""
+    picture = model.to_svg(small=small)
+    width = _width(picture)
+    rules = "".join(
+        f'<li>{escaped(rule.claim)} <span class="evidence">{escaped(rule.evidence)}</span></li>'
+        for rule in model.rules(small=small)
+    )
+    return (
+        f'<div class="tree-body"><div class="tree-picture" style="--natural:{width:g}px" '
+        f'tabindex="0" role="group" aria-label="{label}">{picture}</div>'
+        f'<ol class="rules">{rules}</ol></div>'
+    ), width
 
 
 def _width(picture: str) -> float:
