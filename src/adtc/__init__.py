@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from adtc.certificates.checking import verify
     from adtc.certificates.claims import certify, certify_alternative
     from adtc.data import Data, datasets, describe, load_dataset, read
+    from adtc.engine.bracket import Bracket
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -19,23 +20,28 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
+    from adtc.profiles.auditing import audit
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
+    from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
     from adtc.show import plot
 
 __all__ = [
     "ADTCError",
+    "Bracket",
     "Certificate",
     "Data",
     "Monitor",
+    "Posterior",
     "Profile",
     "Space",
     "TreeModel",
     "TreeSetClassifier",
     "__version__",
     "as_estimator",
+    "audit",
     "certify",
     "certify_alternative",
     "count",
@@ -50,6 +56,7 @@ __all__ = [
     "optimize",
     "pareto",
     "plot",
+    "posterior",
     "profile",
     "read",
     "score",
@@ -63,6 +70,7 @@ _HOMES = {
     "adtc.certificates.checking": ("verify",),
     "adtc.certificates.claims": ("certify", "certify_alternative"),
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
+    "adtc.engine.bracket": ("Bracket",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
@@ -72,7 +80,9 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.auditing": ("audit",),
     "adtc.profiles.fronts": ("pareto",),
+    "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.store": ("load_profile",),
     "adtc.show": ("plot",),
 }

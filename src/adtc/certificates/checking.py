@@ -23,7 +23,7 @@ from adtc.data.frames import arrow_table
 from adtc.engine.monitor import Monitor
 from adtc.engine.questions import count
 from adtc.engine.spaces import space_from_json
-from adtc.errors import DataError, QueryError, TooLargeError
+from adtc.errors import DataError, NotExactError, QueryError, TooLargeError
 from adtc.profiles.verification import Verification
 from adtc.profiles.verification import verify as verify_profile
 
@@ -112,8 +112,8 @@ def _verify_certificate(
     for where, n in report.too_large if report.reason is None else ():
         told = f"{n:,} trees satisfy {where}"
         try:
-            found = int(_counted(claim, columns, where, monitor))
-        except TooLargeError as error:
+            found = _counted(claim, columns, where, monitor)
+        except (TooLargeError, NotExactError) as error:
             trusted.insert(0, f"that {told}: {error}")
             continue
         if found != n:
@@ -164,7 +164,8 @@ def _counted(
     """Count by the engine, on the rows as the certificate's recipe reads them."""
     reading = plain.reading_of(claim["table"]["recipe"], columns)
     space = space_from_json(claim["space"])
-    return count(_data(reading), space, where, define=claim["question"]["define"], monitor=monitor)
+    own = claim["question"]["define"]
+    return int(count(_data(reading), space, where, define=own, monitor=monitor))
 
 
 def _data(reading: plain.Reading) -> Data:

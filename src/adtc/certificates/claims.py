@@ -30,7 +30,7 @@ from adtc.engine.results import Optimum
 from adtc.engine.run import Engine
 from adtc.engine.score import score
 from adtc.engine.spaces import space_to_json
-from adtc.errors import QueryError, UnknownColumnError, unknown
+from adtc.errors import NotExactError, QueryError, UnknownColumnError, unknown
 
 Claim = Literal["count", "existence", "optimum", "none"]
 CLAIMS = ("count", "existence", "optimum", "none")
@@ -91,9 +91,9 @@ def certify(
     >>> data = adtc.load_dataset("german-credit", nbins=2)
     >>> certificate = certify(data, adtc.Space(max_depth=1), where="acc > 0.7 and dp <= 0.05")
     >>> print(certificate)
-    There are exactly 2 decision trees on german-credit with at most 1 test on a path, at least 1 row...
+    There are exactly 2 decision trees on german-credit with at most 1 test on a path, at ...
     """
-    maker = _Maker(data, space, dict(_texts(define)), engine, monitor, command)
+    maker = _Maker(_alone(data), space, dict(_texts(define)), engine, monitor, command)
     sense = "maximize" if maximize is not None else "minimize" if minimize is not None else None
     wanted = claim or ("optimum" if sense else "count")
     if wanted not in CLAIMS:
@@ -156,7 +156,7 @@ def certify_alternative(
     >>> found.count > 0, found.document["answer"]["baseline"]
     (True, '2503/21390')
     """
-    maker = _Maker(data, space, dict(_texts(define)), engine, monitor, command)
+    maker = _Maker(_alone(data), space, dict(_texts(define)), engine, monitor, command)
     return maker.alternative(baseline, floor, gap)
 
 
@@ -185,13 +185,13 @@ class _Maker:
 
     def existence(self, where: str | None) -> Certificate:
         """Certify that there is a tree, by showing one."""
-        tree = exists(self.data, self.space, where, **self._run()).tree
-        if tree is None:
+        found = exists(self.data, self.space, where, **self._run())
+        if not found:
             raise QueryError(
                 f"the claim that some tree satisfies {where or 'true'} is not true: none does; "
                 f"certify that instead (claim='none')."
             )
-        return self._written("existence", _question(where), _answer(), tree)
+        return self._written("existence", _question(where), _answer(), found.tree)
 
     def optimum(self, where: str | None, sense: str, term: str) -> Certificate:
         """Certify a best value: a tree has it, and none has a better one."""
@@ -262,8 +262,13 @@ class _Maker:
         return to_json(tree, self.data.feature_names, labels)
 
     def _best(self, where: str | None, sense: str, term: str) -> Optimum:
-        way = {sense: term}
-        return optimize(self.data, self.space, where=where, **{**way, **self._run()})
+        best = optimize(self.data, self.space, where=where, **{sense: term, **self._run()})
+        if not best.proved:
+            raise NotExactError(
+                f"that {best.value} is the best {term} is not proved, so it cannot be certified: "
+                f"raise the limit of time or memory."
+            )
+        return best
 
     def _run(self) -> dict[str, Any]:
         return {"define": self.define, "engine": self.engine, "monitor": self.monitor}
@@ -329,6 +334,11 @@ def _question(
 
 def _answer(count: int | None = None, value: str | None = None) -> dict[str, Any]:
     return {"count": count, "value": value, "baseline": None}
+
+
+def _alone(data: Data) -> Data:
+    """Leave further tables out: a certificate is about one table, and checked against it."""
+    return replace(data, tables=()) if data.tables else data
 
 
 def _texts(define: Mapping[str, str] | None) -> Mapping[str, str]:

@@ -148,6 +148,8 @@ class Prover:
             if multiplier <= 0:
                 break
             form = plain.linear((Fraction(1), a), (multiplier, b))
+            if not set(form) - {""}:
+                break  # the two bound one form from both sides, and their sum bounds nothing
             least, tree = self._least(form)
             if best is None or least > best[1]:
                 best = multiplier, least

@@ -8,7 +8,7 @@ import numpy as np
 from adtc.certificates import verify as plain
 from adtc.data import Data
 from adtc.data.coding import Coding
-from adtc.data.columns import Scalar
+from adtc.data.columns import Scalar, format_scalar
 from adtc.data.cuts import interval_name
 from adtc.errors import DataError, QueryError
 
@@ -66,7 +66,7 @@ def recipe_of(data: Data) -> dict[str, Any]:
         "positive": data.positive,
         "sensitive": _coding(made.sensitive, data.groups) if made.sensitive else None,
         "weights": made.weights or (WEIGHTS if weighted else None),
-        "references": [name for name, _ in data.references],
+        "references": {name: _spellings(data, name) for name, _ in data.references},
         "na": list(made.na),
     }
 
@@ -89,6 +89,15 @@ def reading_of(data: Data) -> plain.Reading:
 def scalar(value: Scalar) -> Any:
     """Give a label or group as JSON can hold it."""
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _spellings(data: Data, reference: str) -> dict[str, int] | None:
+    """Say which label each spelling in a column of other labels is; None where cuts decide."""
+    made = data.binarizer
+    if made.target.cuts:
+        return None
+    labels = {format_scalar(scalar(label)): at for at, label in enumerate(data.labels)}
+    return labels | dict(dict(made.spelled).get(reference, ()))
 
 
 def _coding(coding: Coding, values: tuple[Scalar, ...]) -> dict[str, Any]:

@@ -119,17 +119,17 @@ def read_table(path: str, about: Json) -> dict[str, list[str]]:
 
 
 def as_columns(frame: dict[str, list[Any]]) -> dict[str, list[str]]:
-    """Write typed values as text: 40.0 is 40, and a missing value is empty."""
+    """Write typed values as text."""
+    return {name: [as_text(x) for x in column] for name, column in frame.items()}
 
-    def text(x: Any) -> str:
-        if isinstance(x, str | bool | int):
-            return str(x)
-        if x is None or math.isnan(x):
-            return ""
-        short = float(x).is_integer() and abs(x) < 10**16
-        return str(int(x)) if short else repr(float(x))
 
-    return {name: [text(x) for x in column] for name, column in frame.items()}
+def as_text(x: Any) -> str:
+    """Write a value in its shortest form: 40.0 is 40, and a missing value is empty."""
+    if isinstance(x, str | bool | int):
+        return str(x)
+    if x is None or math.isnan(x):
+        return ""
+    return str(int(x)) if float(x).is_integer() and abs(x) < 10**16 else repr(float(x))
 
 
 def needed_columns(recipe: Json) -> set[str]:
@@ -141,9 +141,12 @@ def needed_columns(recipe: Json) -> set[str]:
 
 def number(text: str) -> float:
     """Read a number, exactly if it is whole."""
-    if re.fullmatch(r"-?\d+", text):
-        return int(text)
-    return int(text, 16) if "x" in text.lower() else float(text)
+    try:
+        if re.fullmatch(r"-?\d+", text):
+            return int(text)
+        return int(text, 16) if text.lower().startswith("0x") else float(text)
+    except ValueError:
+        raise Refused(f"the table was changed: '{text}' is no number, as certified") from None
 
 
 def truth(text: str) -> bool:
@@ -204,7 +207,7 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
         tests |= {"other": lambda text: text not in values, "missing": lambda text: False}
         return each(f["column"], tests[f["test"]], f["test"] == "missing")
 
-    def codes(coding: Json, column: str) -> list[int]:
+    def codes(column: str, coding: Json) -> list[int]:
         """Give labels or groups their numbers; cuts make bins of them."""
         places = {value: code for code, value in enumerate(coding["values"])}
         read: Any = {"number": number, "truth": truth, "text": str}[coding["read"]]
@@ -214,14 +217,28 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
                 return int(coding["bins"][bisect.bisect_left(coding["cuts"], float(number(text)))])
             return places.get(read(text), -1)
 
-        found = each(column, code, places.get("(missing)", -1))
-        if -1 in found:
-            row = found.index(-1) + 1
+        return known(column, each(column, code, places.get("(missing)", -1)))
+
+    def reference(column: str, spelled: dict[str, int] | None) -> list[int]:
+        """Give other labels the numbers of the target's; they may be spelled otherwise."""
+        if spelled is None:
+            return codes(column, recipe["target"])
+
+        def code(text: str) -> int:
+            if text in spelled:
+                return spelled[text]
+            return spelled.get(as_text(TRUTHS[text] if text in TRUTHS else number(text)), -1)
+
+        return known(column, each(column, code, -1))
+
+    def known(column: str, codes: list[int]) -> list[int]:
+        if -1 in codes:
+            row = codes.index(-1) + 1
             raise Refused(f"the table was changed: row {row} has another '{column}' than certified")
-        return found
+        return codes
 
     target, groups = recipe["target"], recipe["sensitive"]
-    y = codes(target, target["column"])
+    y = codes(target["column"], target)
     weights = columns[recipe["weights"]] if recipe["weights"] else ["1"] * len(y)
     return Reading(
         names=[f["name"] for f in recipe["features"]],
@@ -230,9 +247,9 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
         positive=recipe["positive"],
         y=y,
         groups=groups["values"] if groups else [],
-        z=codes(groups, groups["column"]) if groups else [0] * len(y),
+        z=codes(groups["column"], groups) if groups else [0] * len(y),
         weights=[int(number(text.strip())) for text in weights],
-        references={column: codes(target, column) for column in recipe["references"]},
+        references={c: reference(c, spelled) for c, spelled in recipe["references"].items()},
     )
 
 
@@ -775,6 +792,8 @@ class Check:
         self, claim: Json, columns: dict[str, list[str]], report: Report, quick: bool
     ) -> None:
         self.claim, self.columns, self.report, self.quick = claim, columns, report, quick
+        if claim["table"]["raw"]:
+            compare(spelled(columns), claim["table"]["raw"], names=1)
         self.reading = reading_of(claim["table"]["recipe"], columns)
         self.formulas = Formulas(self.reading, claim["question"]["define"])
         self.trees = Trees(self.reading, self.formulas, claim["space"])
@@ -788,7 +807,6 @@ class Check:
         rows = len(self.reading.y)
         say(f"the {rows:,} rows of the table, read by the recipe, are those certified")
         if table["raw"]:
-            compare(spelled(self.columns), table["raw"], names=1)
             say("so is every value in them, in columns that no feature uses, too")
         else:
             self.report.trusted.append("values that change no feature, label, group or weight")

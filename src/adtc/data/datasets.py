@@ -3,12 +3,14 @@
 The files are gzipped CSV with a header; ``bundled/README.md`` says how they were made.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
+import pyarrow as pa
+
+from adtc.data.files import read_table
 from adtc.data.read import TableOptions, read_sheet
 from adtc.data.sheet import Sheet
 from adtc.data.table import Data
@@ -148,14 +150,18 @@ def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
         return read_sheet(path, sep=",", **_with_defaults(info, dict(options)))
 
 
-@contextmanager
-def dataset_path(name: str) -> Iterator[Path]:
+def dataset_table(name: str) -> pa.Table:
+    """Read the columns of a bundled table as they are in its file."""
+    with dataset_path(name) as path:
+        return read_table(path, sep=",")
+
+
+def dataset_path(name: str) -> AbstractContextManager[Path]:
     """Open the file of a bundled table, which may be inside a packed package."""
     # Imported here because it brings in modules that nothing else needs.
     from importlib.resources import as_file, files
 
-    with as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz") as path:
-        yield path
+    return as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz")
 
 
 def _with_defaults(info: DatasetInfo, options: dict[str, Any]) -> Any:

@@ -2,19 +2,34 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
 from typing import Any, Literal
 
 from adtc._version import __version__
 from adtc.data import Data
 from adtc.engine.query import Space
 
-Status = Literal["exact", "bounded", "estimated"]
+Status = Literal["exact", "bounded", "estimated", "partial"]
 
 
-@dataclass(slots=True)
+class Deferred:
+    """A number, or a function that counts it when the number is first read."""
+
+    def __get__(self, record: "RunRecord | None", owner: type) -> int:
+        if record is None:
+            return 0  # the default
+        if callable(found := record.__dict__["_num_cells"]):
+            found = record.__dict__["_num_cells"] = found()
+        return int(found)
+
+    def __set__(self, record: "RunRecord", value: int | Callable[[], int]) -> None:
+        record.__dict__["_num_cells"] = value
+
+
+@dataclass
 class RunRecord:
     """What is needed to repeat and to judge an answer.
 
@@ -34,9 +49,12 @@ class RunRecord:
     status: Status = "exact"
     seed: int | None = None
     cell_scan: int = 0
-    num_cells: int = 0
+    num_cells: Deferred = Deferred()
     seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_num_cells": self.num_cells}  # functions are not pickled
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
@@ -58,6 +76,7 @@ def recording(
             "sensitive": data.sensitive,
             "groups": [str(group) for group in data.groups],
             "fingerprint": data.fingerprint,
+            **_tables(data),
         },
         conventions={
             **{
@@ -75,9 +94,26 @@ def recording(
     record.seconds = time.perf_counter() - start
 
 
-def log10(count: int) -> float | None:
-    """Return the decimal logarithm of a count of any size; None for zero."""
-    if count <= 0:
+def _tables(data: Data) -> dict[str, Any]:
+    """Describe further tables, if there are any, and how they were read."""
+    told = [
+        {
+            "name": name,
+            "rows": table.total,
+            "fingerprint": table.fingerprint,
+            **({"notes": list(table.notes)} if table.notes else {}),
+        }
+        for name, table in data.tables
+    ]
+    return {"tables": told} if told else {}
+
+
+def log10(count: Fraction | int | None) -> float | None:
+    """Return the decimal logarithm of a count of any size; None for zero, or where unknown."""
+    if count is None or count <= 0:
         return None
-    shift = max(0, count.bit_length() - 1000)  # math.log10 takes what fits into a float
-    return math.log10(count >> shift) + shift * math.log10(2)
+    if count < 1:
+        return math.log10(count)
+    whole = round(count)
+    shift = max(0, whole.bit_length() - 1000)  # math.log10 takes what fits into a float
+    return math.log10(whole >> shift) + shift * math.log10(2)

@@ -20,6 +20,7 @@ from adtc.algebra.affine import ZERO, Affine, convex
 from adtc.algebra.formula import Term, Truth
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
+from adtc.data.stack import Stack
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
@@ -39,13 +40,17 @@ Scored = tuple[Fraction | int, Tree]
 Least = Callable[[Affine], Scored | None]
 
 
-def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Scored | None:
+def largest_ratio(
+    top: Affine, bottom: Affine, least: Least, least_defined: Least, score: Score
+) -> Scored | None:
     """Find the largest value of top/bottom, the denominator never being negative.
 
     Parameters
     ----------
     least
         Finds the least value of a form over the good trees, with a tree; None if there is none.
+    least_defined
+        The same over the good trees whose denominator is positive.
     score
         Computes a form for one tree.
 
@@ -55,16 +60,20 @@ def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Sc
         None if no good tree has a positive denominator.
     """
     # start at a tree on which the ratio is defined: the one with the largest denominator
-    found = least(bottom.scaled(Fraction(-1)))
+    found, best = least(bottom.scaled(Fraction(-1))), None
     while found is not None:
         tree = found[1]
         p, q = score(tree, top), score(tree, bottom)
-        if q <= 0:
+        if q > 0:
+            best = p / q, tree
+        elif best is None:
             return None
-        gain = top + bottom.scaled(-p / q)  # p' − (p/q)·q' > 0 says that p'/q' > p/q
+        else:  # trees without a denominator gain more than any ratio: look past them
+            least = least_defined
+        gain = top + bottom.scaled(-best[0])  # p' − (p/q)·q' > 0 says that p'/q' > p/q
         found = least(gain.scaled(Fraction(-1)))
         if found is None or found[0] >= 0:
-            return p / q, tree
+            return best
     return None
 
 
@@ -114,8 +123,8 @@ def least_of_all(
     monitor.check()
     form = plan.budgets[0].form
     check_costs((form,), plan.totals)
-    data = lattices.compact(data) if switches.merge_rows else data
-    found = _Search(plan, data, form, switches, monitor).run()
+    rows = lattices.rows_of(data, plan.groups, merge=switches.merge_rows)
+    found = _Search(plan, rows, form, switches, monitor).run()
     return None if found is None else (scale * found[0] + constant, found[1])
 
 
@@ -124,7 +133,7 @@ class _Search:
     """The table with its features in the order in which they are tried."""
 
     plan: Plan
-    data: Data
+    rows: Data | Stack
     form: Form
     switches: Switches
     monitor: Monitor
@@ -135,12 +144,11 @@ class _Search:
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
         self.features = lattices.distinct_features(
-            self.data, question.minsup, merge=self.switches.merge_features
+            self.rows, question.minsup, merge=self.switches.merge_features
         )
-        groups = lattices.group_of_rows(self.data, plan.groups)
-        self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
-        group_label = np.array([members[0].y for members in plan.groups], np.int64)
-        self.costs = path_costs((self.form,), group_label, question)
+        groups = lattices.group_of_rows(self.rows, plan.groups)
+        self.table = lattices.bit_planes(self.features, self.rows, groups, len(plan.groups))
+        self.costs = path_costs((self.form,), lattices.label_of_groups(plan.groups), question)
 
     @property
     def n(self) -> int:
@@ -191,8 +199,9 @@ class _Search:
     def _allowed(self, counts: Array) -> Array:
         question = self.plan.question
         votes = np.zeros((question.schema.labels, *counts.shape[1:]), np.int64)
-        np.add.at(votes, self.costs.group_label, counts)
-        support = counts.sum(axis=0)
+        own = self.costs.group_label >= 0
+        np.add.at(votes, self.costs.group_label[own], counts[own])
+        support = counts[own].sum(axis=0)
         share = question.space.leaf_share
         allowed = (support >= question.minsup) & (
             votes * share.denominator >= support * share.numerator

@@ -17,7 +17,7 @@ from adtc.models import TreeModel
 from adtc.models.small import SMALL
 from adtc.profiles.writing import fixed, grouped
 from adtc.show import provenance, words
-from adtc.show.document import document_html
+from adtc.show.document import document
 from adtc.show.finding import value_text
 from adtc.show.markup import escaped, list_html, pairs_html, table_html
 from adtc.show.sections import tree_body
@@ -88,7 +88,7 @@ def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL
         f'<small>The answer is {told["status"]}.</small></p><div class="finding">'
         f"<p>{escaped(certificate.claim)}</p></div></section></header>"
     )
-    return document_html(heading, header + body)
+    return document(heading, header + body)
 
 
 def _finding(told: dict[str, Any]) -> str:
@@ -119,7 +119,7 @@ def _tree(told: dict[str, Any], data: Data, small: int) -> str:
     ]
     return (
         f'<p class="note">This tree is {which}; it was scored on the table row by row.</p>'
-        f"{tree_body(model, small, 'Picture of the tree')[0]}"
+        f"{tree_body(model, small, 'the tree')[0]}"
         f"{table_html(['metric', 'value', 'exact'], rows)}"
     )
 
