@@ -250,7 +250,9 @@ def posterior(
     parts = asdict(checked) | {"rho": list(checked.rho)}
     with recording(data, space, "fast", {"ask": "posterior", "prior": parts}) as record:
         record.conventions["labels"] = "no"
-        record.conventions["trees"] += "; at the largest depth, and without a valid split, a leaf"
+        record.conventions["trees"] += (
+            "; a node at the largest depth, or without a valid split, is a leaf"
+        )
         sums = sum_over_trees(data, space, checked, monitor or Monitor())
         found = Posterior(
             data,
