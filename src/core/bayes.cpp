@@ -57,7 +57,7 @@ struct Model {
     double times_of(Index channel, Index f) const {
         return times[static_cast<std::size_t>(channel * lattice.features + f)];
     }
-    bool enough(std::span<const Index> rows) const { return support_of(rows) >= prior.minsup; }
+    bool enough(std::span<const Index> rows) const { return sum_of(rows) >= prior.minsup; }
 };
 
 Model model_of(const Table& table, const Lattice& lattice, Grid<const Index> counts, const Evidence& evidence,
@@ -67,7 +67,7 @@ Model model_of(const Table& table, const Lattice& lattice, Grid<const Index> cou
     if (model.bounded) model.slots = prior.most_leaves;
     model.starts.assign(1, 0);
     for (Index f = 0; f < lattice.features; ++f) {
-        model.multiplicity.push_back(support_of(groups.row(f)));
+        model.multiplicity.push_back(sum_of(groups.row(f)));
         for (Index g = 0; g < groups.columns; ++g)
             if (groups[f][g] > 0) {
                 model.group.push_back(g);
@@ -433,7 +433,7 @@ Evidence::Evidence(std::span<const double> rho, std::span<const Index> totals, b
         low += (high - (sum - part)) + (rho[l] - part);
         high = sum;
     }
-    falling_ = rising(high, low, support_of(totals), true);
+    falling_ = rising(high, low, sum_of(totals), true);
 }
 
 struct BayesPass::Inner {
@@ -479,7 +479,7 @@ struct BayesPass::Inner {
     /// Walk over paths of the last level with 32 bits where they suffice.
     template <class Use>
     void walk(Index first, Index stop, std::span<const bool> wanted, const Control& control, Use use) const {
-        if (support_of(model.table.totals) <= std::numeric_limits<std::int32_t>::max())
+        if (sum_of(model.table.totals) <= std::numeric_limits<std::int32_t>::max())
             walk_in<std::int32_t>(first, stop, wanted, control, use);
         else
             walk_in<Index>(first, stop, wanted, control, use);
@@ -487,7 +487,10 @@ struct BayesPass::Inner {
     template <class T, class Use>
     void walk_in(Index first, Index stop, std::span<const bool> wanted, const Control& control, Use use) const {
         Below<T> below(model);
-        PairWalk<T> walk(model.table, model.lattice, model.prior.minsup, wanted, control);
+        LabelRule rule; // of which only the rows matter that a leaf must hold: it carries no label
+        rule.minsup = model.prior.minsup;
+        rule.own = model.table.groups();
+        PairWalk<T> walk(model.table, model.lattice, rule, wanted, control);
         walk.run(first, stop, [&](const PairCounts<T>& path) {
             control.check();
             below.open(path, model.lattice.rest);

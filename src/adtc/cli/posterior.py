@@ -66,7 +66,7 @@ def posterior(
     data = asked.data()
     frame = None if predict is None else _frame(predict, asked)
     chosen = {name: value for name, value in prior.items() if value is not None}
-    found = asked.watch(
+    found = asked.under_limits(
         lambda monitor: adtc.posterior(data, asked.space(), **chosen, monitor=monitor)
     )
     drawn = found.draw(draws, seed=seed) if draws else []
@@ -102,7 +102,7 @@ def posterior(
 
 
 def _predicted(asked: Asked, found: "Posterior", frame: Any) -> Any:
-    return asked.watch(lambda monitor: found.predict_proba(frame, monitor=monitor))
+    return asked.under_limits(lambda monitor: found.predict_proba(frame, monitor=monitor))
 
 
 def _refuse(asked: Asked, prior: dict[str, Any]) -> None:

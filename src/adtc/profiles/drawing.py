@@ -218,6 +218,6 @@ def _uniform_below(rng: np.random.Generator, count: int, n: int) -> list[int]:
 
 
 def at_least_one(name: str, value: int) -> None:
-    """Refuse a number of trees below 1."""
+    """Refuse a number that is not whole or below 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise QueryError(f"{name} is {value!r}, expected a whole number of at least 1.")

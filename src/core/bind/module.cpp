@@ -5,6 +5,7 @@
 #include "types.h"
 
 namespace adtc {
+void bind_adjoint(nb::module_& module);
 void bind_bayes(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
@@ -34,4 +35,5 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_tensors(module);
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
+    adtc::bind_adjoint(module);
 }
