@@ -21,7 +21,7 @@ from adtc.data.stack import Stack
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
-Rows = TypeVar("Rows", Data, Stack)
+Rows = TypeVar("Rows", Data, Stack, Data | Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
