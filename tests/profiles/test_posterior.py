@@ -16,7 +16,7 @@ import oracle
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.engine import mixture
 from adtc.engine.likely import LikelyTrees
-from adtc.errors import CancelledError, QueryError, TooLargeError
+from adtc.errors import CancelledError, DataError, QueryError, TooLargeError
 from strategies import problems
 
 CLOSE = {"rel": 1e-9, "abs": 1e-12}
@@ -281,6 +281,16 @@ def test_unseen_categories_and_missing_values_are_as_predict_treats_them():
             expected[row] += float(weight / listing.total) * means / means.sum()
     found = adtc.posterior(data, adtc.Space(max_depth=1), "flat")
     assert found.predict_proba(rows) == pytest.approx(expected, **CLOSE)
+
+
+def test_a_further_table_is_predicted_by_its_name():
+    rows = {"age": [30, 61], "job": ["b", "a"], "old": ["n", "y"], "y": [0, 1]}
+    alone = adtc.posterior(small(), adtc.Space(max_depth=2))
+    found = adtc.posterior(small().with_table("test", rows), adtc.Space(max_depth=2))
+    assert found.log_evidence == alone.log_evidence
+    assert found.predict_proba("test").tolist() == alone.predict_proba(rows).tolist()
+    with pytest.raises(DataError, match="unknown further table 'tset'"):
+        found.predict_proba("tset")
 
 
 def built(tree: oracle.Tree) -> Tree:

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from adtc.data.stack import Stack
 from adtc.engine.query import row_groups
 from adtc.errors import LimitError
 
+Rows = TypeVar("Rows", Data, Stack, Data | Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -104,7 +106,7 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
     return [int(weights[column.astype(bool)].sum()) for column in own]
 
 
-def compact(data: Data | Stack) -> Data | Stack:
+def compact(data: Rows) -> Rows:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
     return min(data, data.merged(), key=_words)
 

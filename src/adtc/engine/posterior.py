@@ -135,8 +135,8 @@ def rounding_error(roundings: int) -> float:
 def sum_over_trees(data: Data, space: Space, prior: Prior, monitor: Monitor) -> TreeSums:
     """Run the passes up: over all trees, without each source column, and of the prior alone."""
     minsup = space.min_support(data.total)
-    plain = replace(data, z=np.zeros(data.n_rows, np.int32), groups=(), references=())
-    data = plain.merged()
+    plain = replace(data, z=np.zeros(data.n_rows, np.int32), groups=(), references=(), tables=())
+    data = lattices.compact(plain)
     monitor.check()
     features = lattices.distinct_features(data, minsup)
     labels = len(data.labels)

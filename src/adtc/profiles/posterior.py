@@ -139,8 +139,9 @@ class Posterior:
         Parameters
         ----------
         frame
-            New rows with the table's feature columns; None for the table's own rows. Unseen
-            categories and missing values are treated as `TreeModel.predict` treats them.
+            New rows with the table's feature columns, or the name of a further table (see
+            `Data.with_table`); None for the table's own rows. Unseen categories and missing
+            values are treated as `TreeModel.predict` treats them.
         monitor
             Progress, cancelling, limits and threads.
 
@@ -149,8 +150,9 @@ class Posterior:
         array
             ``[row, class]``, classes in the order of ``data.labels``.
         """
-        if frame is None:
-            bits, n_rows = self.data.bits, self.data.n_rows
+        if frame is None or isinstance(frame, str):
+            own = self.data if frame is None else self.data.further(frame)
+            bits, n_rows = own.bits, own.n_rows
         else:
             table = arrow_table(frame)
             bits, n_rows = self.data.binarize(table), table.num_rows
@@ -250,7 +252,9 @@ def posterior(
     parts = asdict(checked) | {"rho": list(checked.rho)}
     with recording(data, space, "fast", {"ask": "posterior", "prior": parts}) as record:
         record.conventions["labels"] = "no"
-        record.conventions["trees"] += "; at the largest depth, and without a valid split, a leaf"
+        record.conventions["trees"] += (
+            "; a node at the largest depth, or without a valid split, is a leaf"
+        )
         sums = sum_over_trees(data, space, checked, monitor or Monitor())
         found = Posterior(
             data,
