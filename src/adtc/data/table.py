@@ -35,6 +35,7 @@ from adtc.data.frames import (
     zero_one,
 )
 from adtc.data.further import check_table_name, read_further, recode_further
+from adtc.data.hybrids import features_of, hybrid_layer
 from adtc.data.identifiers import refuse_identifiers
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
@@ -526,8 +527,19 @@ class Data:
         return self._stacks[names]
 
     def layers(self, tables: Iterable[str]) -> list[Layer]:
-        """Take the rows of some further tables, each for itself."""
-        return [layer_of(self.further(name), name) for name in tables]
+        """Take the rows of some further tables, each for itself.
+
+        ``switched[COLUMN]`` names the hybrid rows of this table, ``test.switched[COLUMN]`` those
+        of a further one: see ``hybrids``.
+        """
+        return [self._layer(name) for name in tables]
+
+    def _layer(self, name: str) -> Layer:
+        table, _, rest = name.rpartition("switched[") if name.endswith("]") else ("", "", "")
+        if not rest:
+            return layer_of(self.further(name), name)
+        source = self.further(table[:-1]) if table else self
+        return hybrid_layer(source, features_of(self, rest[:-1]), name)
 
     @cached_property
     def _stacks(self) -> dict[tuple[str, ...], Stack]:

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
+    from adtc.profiles.reliance import Reliance
 
 X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
@@ -318,6 +319,12 @@ class Profile:
         from adtc.profiles.marginals import moments
 
         return moments(self, metric, exact=exact)
+
+    def reliance(self, column: str, **options: Any) -> "Reliance":
+        """Compute the trees' reliance on a variable: see `adtc.profiles.reliance.of_profile`."""
+        from adtc.profiles.reliance import of_profile
+
+        return of_profile(self, column, **options)
 
     def rollup(self, steps: Mapping[str, Any]) -> "Profile":
         """Round metrics down and merge cells: see `adtc.profiles.marginals.rollup`."""
