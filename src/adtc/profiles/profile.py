@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
     from adtc.profiles.difference import Difference
+    from adtc.profiles.generalization import Generalization
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
@@ -319,6 +320,12 @@ class Profile:
         from adtc.profiles.marginals import moments
 
         return moments(self, metric, exact=exact)
+
+    def generalization(self, table: str = "test", **options: Any) -> "Generalization":
+        """Compare with a further table: see `adtc.profiles.generalization.generalization`."""
+        from adtc.profiles.generalization import generalization
+
+        return generalization(self, table, **options)
 
     def reliance(self, column: str, **options: Any) -> "Reliance":
         """Compute the trees' reliance on a variable: see `adtc.profiles.reliance.of_profile`."""

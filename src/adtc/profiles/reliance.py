@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from adtc.profiles.marginals import Marginal
 
 Where = str | Formula | None
-Value = Fraction | int | None
+End = tuple[Fraction | int | None, Tree | None]
+_NONE: End = (None, None)
 _FEW = 10**6  # trees whose cells are counted; of more, the least and the largest are searched for
 
 
@@ -243,11 +244,9 @@ class _Ranges:
         """Read the ends off a profile by reliance, with a tree each."""
         metric = f"{self.variant}[{column}]"
         both = (made.best(1, minimize=metric), made.best(1, maximize=metric))
-        ends = [(found.metrics[metric], found.tree) for best in both for found in best]
-        return self._between(column, *(ends or [(None, None)] * 2))  # none if no tree has errors
+        ends: list[End] = [(found.metrics[metric], found.tree) for (found,) in filter(None, both)]
+        return self._between(column, *(ends or [_NONE, _NONE]))  # no tree has errors
 
-    def _between(
-        self, column: str, least: "tuple[Value, Tree | None]", largest: "tuple[Value, Tree | None]"
-    ) -> RelianceRange:
+    def _between(self, column: str, least: End, largest: End) -> RelianceRange:
         low, high = (None if end[0] is None else Fraction(end[0]) for end in (least, largest))
         return RelianceRange(column, self.variant, low, high, least[1], largest[1])
