@@ -37,6 +37,7 @@ from adtc.data.frames import (
 from adtc.data.further import check_table_name, read_further, recode_further
 from adtc.data.hybrids import features_of, hybrid_layer
 from adtc.data.identifiers import refuse_identifiers
+from adtc.data.interventions import intervened
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
 from adtc.data.stack import Layer, Stack, layer_of, stacked
@@ -470,6 +471,39 @@ class Data:
         else:
             further = read_further(self, name, frame)
         return replace(self, tables=(*self.tables, (name, further)))
+
+    def with_intervention(
+        self, name: str, column: str, value: Scalar | None = None, *, switch: bool = False
+    ) -> Self:
+        """Add the same rows with one column changed, as a further table.
+
+        Parameters
+        ----------
+        name
+            What its metrics are called by.
+        column
+            A source column that features are made from.
+        value
+            What every row gets in that column.
+        switch
+            Exchange the column's two values instead.
+
+        Examples
+        --------
+        >>> data = Data.from_arrays([[1, 0], [0, 1]], [1, 0]).with_intervention(
+        ...     "switched", "f0", switch=True
+        ... )
+        >>> data.further("switched").dense().tolist()
+        [[0, 0], [1, 1]]
+
+        Notes
+        -----
+        Labels and sensitive groups stay those of the rows as they are, and so do columns that
+        go with the changed one.
+        """
+        check_table_name(name, dict(self.tables))
+        changed = intervened(self, name, column, value, switch)
+        return replace(self, tables=(*self.tables, (name, changed)))
 
     def further(self, name: str) -> "Data":
         """Return a further table by its name."""
