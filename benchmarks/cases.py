@@ -34,6 +34,7 @@ SECONDS, GIGABYTES = 120, 8  # no case may take more
 _ALL_ON = Switches()
 _PAPER = ("size", "acc", "f1", "dp", "eodd_sum", "eopp")
 _FAIR = "acc >= 0.82 and eodd_max <= 0.05"
+_TEST = "+test"  # how a table's name ends that comes with its test rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,9 @@ class Case:
 
     def warm(self) -> None:
         """Ask it of a small part of the table, so that everything is loaded."""
-        part = _data(tables.read(self.table).part(rows=300, features=7))
+        part = _data(tables.read(self.table.removesuffix(_TEST)).part(rows=300, features=7))
+        if self.table.endswith(_TEST):
+            part = part.split("0.3")
         depth = min(self.space.max_depth, 4)
         self.run(part, space=replace(self.space, max_depth=depth))
 
@@ -115,6 +118,13 @@ def _near_best(leaf: int, share: Fraction) -> str:
     """Write the constraint of trees near the least errors + ``leaf`` per leaf."""
     objective = f"error + {leaf} * size"
     return f"{objective} <= {1 + share} * least({objective})"
+
+
+def reliance(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
+    """Find the range of reliance on every source column; answer with their number."""
+    start = time.perf_counter()
+    found = adtc.reliance(data, space, where, monitor=monitor)
+    return Outcome(len(found), engine=time.perf_counter() - start)
 
 
 def near_best(
@@ -390,6 +400,29 @@ def _cases() -> list[Case]:
             0,
         ),
     ]
+    # a further table sent down the same trees, against the same without it
+    found += [
+        Case(
+            what,
+            table,
+            space(5, relminsup="0.15"),
+            partial(profile, metrics=metrics),
+            438390,
+        )
+        for what, table, metrics in (
+            ("one-table", "adult", ("size", "acc")),
+            ("two-tables", "adult+test", ("size", "acc", "test.acc")),
+        )
+    ]
+    found += [
+        Case(
+            "reliance-5%",
+            "compas-binned",
+            space(4),
+            partial(reliance, where=_near_best(69, Fraction(5, 100))),
+            12,
+        )
+    ]
     found += [
         Case("posterior", "adult", space(depth, relminsup="0.05"), average, log)
         for depth, log in ((4, -12447.445429), (5, -12372.269467))
@@ -427,6 +460,9 @@ def _cases() -> list[Case]:
 @cache
 def load(table: str) -> Data:
     """Read a table as `Data`; at most one process holds it, cases on it share it."""
+    if table.endswith(_TEST):
+        data = load(table.removesuffix(_TEST))
+        return data.with_table("test", tables.adult_test())
     return adtc.load_dataset("adult", nbins=7) if table == "adult" else _data(tables.read(table))
 
 

@@ -79,3 +79,18 @@ def read(name: str) -> Arrays:
     if name == "german-fair":  # the first feature is the sensitive one
         return Arrays(X[:, 1:].astype(np.uint8), y, X[:, 0])
     return Arrays(X.astype(np.uint8), y, none)
+
+
+def adult_test() -> dict[str, list[str]]:
+    """Read the test rows of adult as UCI publishes them: no header, but a comment."""
+    path = FOLDER / "adult" / "adult.test"
+    if not path.exists():
+        raise MissingTableError(f"there is no {path}")
+    rows = [line.split(", ") for line in path.read_text().splitlines()[1:] if line]
+    return {name: [row[i] for row in rows] for i, name in enumerate(_ADULT)}
+
+
+_ADULT = (
+    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
+    "capital-gain capital-loss hours-per-week native-country income"
+).split()

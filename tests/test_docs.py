@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import adtc
 from adtc.algebra.formula import parse_term
-from adtc.algebra.metrics import PRIMITIVES, RATIONALS
+from adtc.algebra.metrics import PRIMITIVES, RATIONALS, RELIANCE
 from adtc.algebra.semirings import SEMIRINGS
 from adtc.cli import main
 from adtc.data import Data
@@ -131,6 +131,8 @@ def test_formulas_of_rates_are_those_of_the_code() -> None:
     data = Data.from_arrays([[1], [0]], [1, 0], z=[1, 0])
     schema = schema_of(data)
     told = {row[0].strip("`"): row[2] for row in rows("metrics.md") if len(row) == 3}
+    for name, formula in RELIANCE.items():
+        assert told.pop(f"{name}[column]") == f"`{formula}`"
     in_code = {name: text.strip("`") for name, text in told.items() if text.startswith("`N")}
     in_code |= {name: text.strip("`") for name, text in told.items() if text[:2] in ("`(", "`2")}
     assert len(in_code) == 10

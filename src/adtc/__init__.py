@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from adtc.profiles.making import profile
     from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
+    from adtc.profiles.reliance import reliance
     from adtc.profiles.store import load_profile
     from adtc.show import plot
 
@@ -59,6 +60,7 @@ __all__ = [
     "posterior",
     "profile",
     "read",
+    "reliance",
     "score",
     "semirings",
     "verify",
@@ -83,6 +85,7 @@ _HOMES = {
     "adtc.profiles.auditing": ("audit",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.posterior": ("Posterior", "posterior"),
+    "adtc.profiles.reliance": ("reliance",),
     "adtc.profiles.store": ("load_profile",),
     "adtc.show": ("plot",),
 }
