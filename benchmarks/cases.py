@@ -29,6 +29,7 @@ from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question, ask
 from adtc.engine.run import opened
 from adtc.engine.switches import Switches
+from adtc.profiles.voting import votes_of
 
 SECONDS, GIGABYTES = 120, 8  # no case may take more
 _ALL_ON = Switches()
@@ -268,6 +269,19 @@ def draw(
     return replace(found, engine=time.perf_counter() - start, num_cells=profile.num_cells)
 
 
+def vote(data: Data, space: adtc.Space, monitor: adtc.Monitor, *, where: str) -> Outcome:
+    """Count the votes of all good trees on all rows; answer with their number.
+
+    *engine* is the profile alone, which the votes are measured by.
+    """
+    metrics = ("error", "size") if "size" in where else ("error",)
+    start = time.perf_counter()
+    found = adtc.profile(data, space, metrics, where=where, monitor=monitor)
+    engine = time.perf_counter() - start
+    votes = votes_of(found, monitor=monitor)
+    return replace(_of_record(votes.total, found.record), engine=engine)
+
+
 def _of_record(answer: Any, record: Any) -> Outcome:
     live = sum(record.details.get("live_subproblems", ()))  # a search alone has none
     return Outcome(answer, record.cell_scan, record.num_cells, live, record.seconds)
@@ -440,6 +454,14 @@ def _cases() -> list[Case]:
                 {"relminsup": "0.15", "max_size": 6},
                 {"metrics": ("acc", "dp", "eodd_sum", "size")},
             ),
+        )
+    ]
+    found += [
+        Case(what, table, space(depth, **limits), partial(vote, where=where), trees)
+        for what, table, depth, limits, where, trees in (
+            ("votes-1%", "adult", 4, {"relminsup": "0.05"}, _near_best(0, Fraction(1, 100)), None),
+            ("votes-10%", "compas-binned", 5, {}, _near_best(69, Fraction(10, 100)), 2628079),
+            ("votes-3%", "adult", 5, {"relminsup": "0.05"}, _near_best(33, Fraction(3, 100)), None),
         )
     ]
     # what a fairness constraint prunes: besides accuracy, with and without combined budgets

@@ -132,19 +132,27 @@ void Backward<Key, N>::close(Index level) {
     LevelAdjoints& next = levels_[level + 1];
     const Level<Key>& tensors = circuit_.levels[level + 1];
     const Index size = numbers_.size(), leaf = labels() * size;
-    Index kept = 0;
+    // by literals, the largest feature first: neighbours then share most of their rows
+    std::vector<std::pair<std::vector<Index>, Index>> kept;
     for (std::size_t k = 0; k < next.paths.size(); ++k) {
         const Index number = next.paths[k];
         bool any = false;
         for (Index i = tensors.starts[number]; !any && i < tensors.stops[number]; ++i)
             any = numbers_.positive(next.values.data() + i * size);
         if (!any) continue;
-        next.paths[kept] = number;
-        std::copy_n(next.leaf.data() + static_cast<Index>(k) * leaf, leaf, next.leaf.data() + kept * leaf);
-        ++kept;
+        const Path path = path_at(*circuit_.lattice, level + 1, number);
+        kept.push_back({{}, static_cast<Index>(k)});
+        for (Index i = level; i >= 0; --i) kept.back().first.push_back(2 * path.features[i] + (path.signs >> i & 1));
     }
-    next.paths.resize(static_cast<std::size_t>(kept));
-    next.leaf.resize(static_cast<std::size_t>(kept * leaf));
+    std::sort(kept.begin(), kept.end());
+    std::vector<Index> paths;
+    std::vector<Word> leaves;
+    for (const auto& [literals, k] : kept) {
+        paths.push_back(next.paths[k]);
+        leaves.insert(leaves.end(), next.leaf.data() + k * leaf, next.leaf.data() + (k + 1) * leaf);
+    }
+    next.paths = std::move(paths);
+    next.leaf = std::move(leaves);
     if (level > 0) {  // nobody asks for these again
         held_ -= 8 * static_cast<Index>(levels_[level].values.size());
         levels_[level].values = {};

@@ -1,5 +1,7 @@
 #include "row_votes.h"
 
+#include <bit>
+
 #include "simd.h"
 
 namespace adtc {
@@ -12,25 +14,54 @@ constexpr Index kDigitBits = 44;         // sums of 2^19 such digits fit a word
 constexpr Index kMostSteps = 1 << 18;
 constexpr std::uint16_t kAll = 0xffff;
 
+/// Copy the records of one word that fulfil a literal, with their names; return how many.
+Index select_words(const std::uint64_t* from, const Index* names, Index n, Index bit, bool negative, std::uint64_t* to,
+                   Index* to_names) {
+    Index kept = 0, r = 0;
+#if defined(__AVX512F__)
+    const __m512i wanted = _mm512_set1_epi64(static_cast<long long>(std::uint64_t{1} << bit));
+    for (; r + 8 <= n; r += 8) {
+        const __m512i x = _mm512_loadu_si512(from + r);
+        const __mmask8 chosen = negative ? _mm512_testn_epi64_mask(x, wanted) : _mm512_test_epi64_mask(x, wanted);
+        _mm512_storeu_si512(to + kept, _mm512_maskz_compress_epi64(chosen, x));
+        _mm512_storeu_si512(to_names + kept, _mm512_maskz_compress_epi64(chosen, _mm512_loadu_si512(names + r)));
+        kept += std::popcount(static_cast<unsigned>(chosen));
+    }
+#endif
+    for (; r < n; ++r) {
+        to[kept] = from[r];
+        to_names[kept] = names[r];
+        kept += static_cast<Index>((from[r] >> bit & 1) ^ std::uint64_t{negative});
+    }
+    return kept;
+}
+
 void select_voting(const VotingRows& from, Index feature, bool negative, VotingRows& to) {
+    constexpr Index kVector = 8;  // what is written beyond the last row
     const Index words = from.rows.words, n = from.count(), word = feature / 64, bit = feature % 64;
-    const std::size_t room = static_cast<std::size_t>(n * words + 8);
+    const auto ensure = [](auto& room, Index size) {
+        if (static_cast<Index>(room.size()) < size) room.resize(static_cast<std::size_t>(size));
+    };
     to.rows.words = words;
-    if (to.rows.bits.size() < room) to.rows.bits.resize(room);
-    if (to.names.size() < static_cast<std::size_t>(n) + 1) to.names.resize(static_cast<std::size_t>(n) + 1);
+    ensure(to.rows.bits, n * words + kVector);
+    ensure(to.names, n + kVector);
     const std::uint64_t* const source = from.rows.bits.data();
     std::uint64_t* const out = to.rows.bits.data();
     Index kept = 0;
-    for (Index r = 0; r < n; ++r) {
-        for (Index w = 0; w < words; ++w) out[kept * words + w] = source[r * words + w];
-        to.names[kept] = from.names[r];
-        kept += static_cast<Index>((source[r * words + word] >> bit & 1) ^ std::uint64_t{negative});
+    if (words == 1) {
+        kept = select_words(source, from.names.data(), n, bit, negative, out, to.names.data());
+    } else {
+        for (Index r = 0; r < n; ++r) {
+            for (Index w = 0; w < words; ++w) out[kept * words + w] = source[r * words + w];
+            to.names[kept] = from.names[r];
+            kept += static_cast<Index>((source[r * words + word] >> bit & 1) ^ std::uint64_t{negative});
+        }
     }
     to.rows.starts.assign({0, kept});
 }
 
-/// Find out which row of 16 each bit of a lane stands for: that is the slicing's own affair.
-void learn_order(Index words, Index* order) {
+/// Find out which bit of a lane each row of 16 has: that is the slicing's own affair.
+void learn_places(Index words, Index* places) {
     Rows rows;
     rows.words = words;
     rows.starts = {0, kSliceRows};
@@ -40,7 +71,7 @@ void learn_order(Index words, Index* order) {
     slice_rows(rows, 64 * (words - 1) + kSliceRows, slices);
     for (Index r = 0; r < kSliceRows; ++r)
         for (Index k = 0; k < kSliceRows; ++k)
-            if (slices.bits[r] >> k & 1) order[k] = r;
+            if (slices.bits[r] >> k & 1) places[r] = k;
 }
 
 /// Add a weight to the rows whose bits are set.
@@ -72,7 +103,7 @@ template <class N>
 RowVotes<N>::RowVotes(const N& numbers, const VotingRows& all, const MixedRows& mixed, Index features, Index labels)
     : numbers_(numbers), all_(all), mixed_(mixed), features_(features), labels_(labels),
       planes_(numbers.size() == 1 ? 1 : (64 * numbers.size() + kDigitBits - 1) / kDigitBits) {
-    learn_order(std::max<Index>(1, all.rows.words), order_);
+    learn_places(std::max<Index>(1, all.rows.words), places_);
     sums_.resize(static_cast<std::size_t>(labels * planes_ * kBlockRows));
 }
 
@@ -244,27 +275,25 @@ void RowVotes<N>::run_block(Index first, Index slices, Index from, Index to) {
 
 template <class N>
 void RowVotes<N>::scatter(Index first, Index slices, Word* totals, Index stride) {
-    const Index size = numbers_.size(), rows = here_->count();
+    const Index size = numbers_.size(), begin = first * kSliceRows;
+    const Index rows = std::min(slices * kSliceRows, here_->count() - begin);
+    const Index* const names = here_->names.data() + begin;
     for (Index l = 0; l < labels_; ++l) {
         Word* const out = totals + l * stride * size;
-        for (Index s = 0; s < slices; ++s)
-            for (Index k = 0; k < kSliceRows; ++k) {
-                const Index row = (first + s) * kSliceRows + order_[k];
-                if (row >= rows) continue;
-                Word* const total = out + here_->names[row] * size;
-                const Word* const sum = sums_.data() + l * planes_ * kBlockRows + s * kSliceRows + k;
-                if (planes_ == 1) {
-                    *total += *sum;
-                    continue;
+        const Word* const sums = sums_.data() + l * planes_ * kBlockRows;
+        if (planes_ == 1) {
+            for (Index r = 0; r < rows; ++r) out[names[r]] += sums[r - r % kSliceRows + places_[r % kSliceRows]];
+            continue;
+        }
+        if constexpr (N::kExact)
+            for (Index r = 0; r < rows; ++r)
+                for (Index p = 0; p < planes_; ++p) {
+                    const Limb digits = sums[p * kBlockRows + r - r % kSliceRows + places_[r % kSliceRows]];
+                    const Index at = p * kDigitBits / 64, shift = p * kDigitBits % 64;
+                    Limb* const total = out + names[r] * size;
+                    numbers_.limbs.add(total, digits << shift, at);
+                    if (shift > 0 && at + 1 < size) numbers_.limbs.add(total, digits >> (64 - shift), at + 1);
                 }
-                if constexpr (N::kExact)
-                    for (Index p = 0; p < planes_; ++p) {
-                        const Limb digits = sum[p * kBlockRows];
-                        const Index at = p * kDigitBits / 64, shift = p * kDigitBits % 64;
-                        numbers_.limbs.add(total, digits << shift, at);
-                        if (shift > 0 && at + 1 < size) numbers_.limbs.add(total, digits >> (64 - shift), at + 1);
-                    }
-            }
     }
 }
 

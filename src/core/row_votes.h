@@ -68,7 +68,7 @@ class RowVotes {
     std::vector<VotingRows> selected_;  ///< after each literal
     const VotingRows* here_ = nullptr;
     Slices slices_;
-    Index order_[16] = {};             ///< which row of 16 each bit of a lane stands for
+    Index places_[16] = {};            ///< which bit of a lane each row of 16 has
     std::vector<Word> constant_;       ///< [label][word]
     std::vector<Word> linear_, both_;  ///< [feature][label][word], [label][word]
     std::vector<char> touched_;

@@ -4,7 +4,7 @@ Numbers only; shares, conflicts and other readings of them are for others to com
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +13,13 @@ import numpy.typing as npt
 from adtc.algebra.formula import Formula
 from adtc.data import Data, Scalar
 from adtc.data.bits import Words
-from adtc.data.frames import arrow_table
-from adtc.engine.backward import votes_of_rows
+from adtc.data.frames import arrow_table, column
+from adtc.engine.backward import run_backward, votes_of_rows
 from adtc.engine.columns import floats
 from adtc.engine.monitor import Monitor
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError, UnknownColumnError
-from adtc.profiles.profile import Profile
+from adtc.profiles.profile import Profile, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +67,8 @@ def votes_of(
         Which of the profile's trees vote; all without it.
     frame
         Rows to decide, as a frame, a dict of columns or a `Data` with the same features; by
-        default those of the profile's own table. The target is not needed; unseen categories and
-        missing values are read as `TreeModel.predict` reads them.
+        default those of the profile's own table. It needs the columns that the trees test, and
+        no others; unseen categories and missing values are read as `TreeModel.predict` does.
     gibbs
         β: a tree counts exp(−β · (error − least error)) instead of 1. The profile then needs
         the metric ``error`` or ``acc``.
@@ -84,7 +84,8 @@ def votes_of(
     source = profile.need_source("counting votes")
     voting = profile.where(where)
     assert voting.keys is not None  # they come with the circuit
-    bits, n_rows = _rows(source.data, frame)
+    monitor = monitor or Monitor()
+    bits, n_rows = _rows(voting, source, frame, monitor)
     weights = None if gibbs is None else _gibbs_weights(voting, gibbs)
     counts = votes_of_rows(
         source.circuit, voting.keys, bits, n_rows, weights=weights, monitor=monitor
@@ -96,8 +97,9 @@ def votes_of(
     return Votes(counts, total, trees, False, labels, gibbs)
 
 
-def _rows(data: Data, frame: object) -> tuple[Words, int]:
+def _rows(profile: Profile, source: Source, frame: object, monitor: Monitor) -> tuple[Words, int]:
     """Return the bits of all features, and the number of rows."""
+    data = source.data
     if frame is None:
         return data.bits, data.n_rows
     if isinstance(frame, Data):
@@ -108,13 +110,38 @@ def _rows(data: Data, frame: object) -> tuple[Words, int]:
             )
         return frame.bits, frame.n_rows
     table = arrow_table(frame)
-    for name in data.binarizer.columns:
-        if name not in table.column_names:
+    there = frozenset(table.column_names)
+    missing = [name for name in data.binarizer.columns if name not in there]
+    if not missing:
+        return data.binarize(table), table.num_rows
+    tested = _tested(profile, source, monitor)
+    for name in missing:
+        if name in tested:
             raise UnknownColumnError(
                 f"the good trees test the column '{name}', which the table does not have; its "
                 f"columns are: {', '.join(table.column_names)}."
             )
-    return data.binarize(table), table.num_rows
+    # what no tree tests may be anything
+    bits = np.zeros((data.n_features, -(-table.num_rows // 64)), np.uint64)
+    known = [f for f, feature in enumerate(data.features) if feature.column in there]
+    recipe = replace(data.binarizer, features=tuple(data.features[f] for f in known))
+    columns = {name: column(table, name, recipe.na) for name in recipe.columns}
+    bits[known] = recipe.bits(columns, table.num_rows)
+    return bits, table.num_rows
+
+
+def _tested(profile: Profile, source: Source, monitor: Monitor) -> set[str]:
+    """Name the columns that at least one of the trees tests."""
+    assert profile.keys is not None
+    found = run_backward(source.circuit, profile.keys, monitor=monitor)
+    uses: list[Any] = found.uses.sum(axis=0).tolist()
+    twins = source.circuit.prepared.features.twins
+    return {
+        source.data.features[twin.feature].column
+        for used, some in zip(uses, twins, strict=True)
+        for twin in some
+        if used
+    }
 
 
 def _gibbs_weights(profile: Profile, beta: float) -> npt.NDArray[np.float64]:
