@@ -65,7 +65,6 @@ def profile(
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
     number = made.asked_count
-    made.record.num_cells = made.num_cells
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit

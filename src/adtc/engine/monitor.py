@@ -15,6 +15,13 @@ Progress = Callable[[str, int, int], None]
 BYTES_PER_VALUE, SECONDS_PER_VALUE = 30, 6e-7
 
 
+def usable_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass(slots=True)
 class Monitor:
     """Watches over a run; share one between threads.
@@ -28,7 +35,7 @@ class Monitor:
     memory_limit
         Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
-        How many threads may work at once.
+        How many threads may work at once; by default one for each core the process may use.
     exact
         True: what does not fit into the limits is refused with a `LimitError`. False: it is
         answered with what fits, such as a smaller depth. None: False if a limit is given.
@@ -47,7 +54,7 @@ class Monitor:
     progress: Progress | None = None
     time_limit: float | None = None
     memory_limit: int | None = None
-    threads: int = 1
+    threads: int = field(default_factory=usable_cores)
     exact: bool | None = None
     resident_limit: int | None = None
     patient: bool = False

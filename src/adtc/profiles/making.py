@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
+from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space, ask
@@ -20,7 +20,6 @@ from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
 _ALL_ON = Switches()
-_QUICK = 10**6  # cells: beyond, who wants their number asks the profile for it
 
 
 def profile(
@@ -95,7 +94,7 @@ def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Pr
     if (narrow := run.narrowed(question)) is not None:
         result = run.fast(narrow)
         run.monitor.reserve_reading(len(result.keys), len(metrics))
-        order = _ascending(result.keys)
+        order = ascending(result.keys)
         keys, trees, terms = result.keys[order], result.values[order], result.terms()
         if result.depths is not None:  # a cell of a circuit holds trees of several depths
             axes = {name: column[order] for name, column in result.axes().items()}
@@ -122,14 +121,6 @@ def _partial(made: Profile, depth: int, run: Run, upper: int | None) -> Profile:
 
 
 def _counted(made: Profile) -> Profile:
-    """Put the number of combinations of metric values into the record, if that is quick."""
-    if len(made.trees) <= _QUICK:
-        made.record.num_cells = made.num_cells
+    """Let the record count the combinations of metric values once somebody reads it."""
+    made.record.num_cells = lambda: made.num_cells
     return made
-
-
-def _ascending(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp] | slice:
-    """Return what sorts the keys; those of a large tensor come sorted."""
-    if np.all(keys[:-1] <= keys[1:]):
-        return slice(None)
-    return np.argsort(keys, kind="stable")
