@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
+    from adtc.profiles.estimating import estimate
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
     from adtc.profiles.profile import Profile
@@ -38,6 +39,7 @@ __all__ = [
     "count",
     "datasets",
     "describe",
+    "estimate",
     "evaluate",
     "exists",
     "explain",
@@ -67,6 +69,7 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.estimating": ("estimate",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),

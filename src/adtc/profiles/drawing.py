@@ -50,13 +50,13 @@ def draw(
     """
     _at_least_one("n", n)
     cells = NumberedTrees.of(profile)
-    seed, rng = _random(seed)
+    seed, rng = random_source(seed)
     if where is None:
         count = cells.some("the constraints of this profile")
-        return cells.trees(_uniform_below(rng, count, n), seed)
+        return cells.trees(uniform_ranks(rng, count, n), seed)
     chosen = NumberedTrees.of(profile.where(where))
     count = chosen.some(f"'{where}'")
-    ranks = _uniform_below(rng, count, n)
+    ranks = uniform_ranks(rng, count, n)
     return cells.trees([cells.from_part(chosen, rank) for rank in ranks], seed)
 
 
@@ -192,7 +192,7 @@ def _points(profile: Profile, metrics: Sequence[str]) -> tuple[Array, Array]:
     return np.stack(scaled, axis=1), kept
 
 
-def _random(seed: int | None) -> tuple[int, np.random.Generator]:
+def random_source(seed: int | None) -> tuple[int, np.random.Generator]:
     """Return the seed in use and its generator."""
     if seed is None:
         seed = secrets.randbits(63)
@@ -201,7 +201,7 @@ def _random(seed: int | None) -> tuple[int, np.random.Generator]:
     return int(seed), np.random.default_rng(seed)
 
 
-def _uniform_below(rng: np.random.Generator, count: int, n: int) -> list[int]:
+def uniform_ranks(rng: np.random.Generator, count: int, n: int) -> list[int]:
     """Draw n integers from 0, …, count − 1, each with probability exactly 1/count.
 
     As `adtc.algebra.uniform.uniform_below` does, from one block of random bytes for all.
