@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
     from adtc.profiles.auditing import audit
+    from adtc.profiles.estimating import estimate
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
     from adtc.profiles.posterior import Posterior, posterior
@@ -48,6 +49,7 @@ __all__ = [
     "count",
     "datasets",
     "describe",
+    "estimate",
     "evaluate",
     "exists",
     "explain",
@@ -83,6 +85,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.auditing": ("audit",),
+    "adtc.profiles.estimating": ("estimate",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.reliance": ("reliance",),

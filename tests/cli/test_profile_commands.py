@@ -847,3 +847,43 @@ def test_help_says_what_a_file_holds() -> None:
     shown = " ".join(run("profile", "--help").stdout.split())
     assert "the file then holds the binarised rows" in shown
     assert "SOURCE is a profile saved by" in " ".join(run("crosstab", "--help").stdout.split())
+
+
+# --- estimates --------------------------------------------------------------------------------
+
+
+def test_estimates_on_the_command_line() -> None:
+    asked = ["german-credit", "--nbins", "2", "--relminsup", "0.2"]
+    drawn = ["--estimated", "--draws", "300", "--seed", "1", "--confidence", "0.9"]
+    where = ["--where", "f1 + acc >= 1.3"]
+    exact = json.loads(run("count", *asked, *where, "--json").stdout)["count"]
+    given = json.loads(run("count", *asked, *where, *drawn, "--json").stdout)
+    assert (given["count"], given["status"]) == (None, "estimated")
+    assert given["lower"] <= exact <= given["upper"]
+    interval = given["estimate"]
+    assert (interval["draws"], interval["seed"], interval["confidence"]) == (300, 1, 0.9)
+    assert interval["low"] <= exact <= interval["high"]
+    table = json.loads(
+        run("crosstab", *asked[:1], "acc", "dp", *asked[1:], *drawn, "--json").stdout
+    )
+    assert (table["status"], table["record"]["seed"]) == ("estimated", 1)
+    assert len(table["estimate"]) == len(table["counts"]) == len(table["lower"])
+    profile = json.loads(run("profile", *asked, *drawn, "--json").stdout)
+    assert (profile["status"], profile["path"]) == ("estimated", None)
+    assert {name: len(shares) for name, shares in profile["metrics"].items()}["acc"] == 3
+    told = run("count", *asked, *where, *drawn).stdout
+    assert re.match(r"about [\d,]+ trees \(estimated: 90% sure between [\d,]+ and ", told)
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["count", "--draws", "5"], "--draws is for estimates: give --estimated, too."),
+        (["count", "--estimated", "--confidence", "2"], "'2' is not a number between 0 and 1"),
+        (["profile", "--estimated", "-o", "x.adtc"], "an estimated profile holds draws"),
+    ],
+)
+def test_estimates_that_cannot_be(args: list[str], sentence: str) -> None:
+    done = run(args[0], "german-credit", *args[1:])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert sentence in done.stderr

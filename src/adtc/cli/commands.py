@@ -7,11 +7,12 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import completion, text
+from adtc.cli import completion, modes, text
 from adtc.cli.asking import Asked, command, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
+from adtc.cli.running import interrupted
 
 if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
@@ -37,15 +38,23 @@ def datasets() -> Answer:
     return Answer({"datasets": [asdict(t) for t in tables]}, lines)
 
 
-@table_command(example="adtc count german-credit --maxdep 1 --where 'acc >= 0.7 and dp <= 0.05'")
-def count(asked: Asked) -> Answer:
+@table_command(
+    *modes.ESTIMATED,
+    example="adtc count german-credit --maxdep 1 --where 'acc >= 0.7 and dp <= 0.05'",
+)
+def count(asked: Asked, **estimate: Any) -> Answer:
     """Count the trees that satisfy a constraint."""
     import adtc
 
+    if (options := modes.taken(estimate)) is not None:
+        return modes.count_answer(asked, options)
     data = asked.data()
     found = asked.answer(adtc.count, data, asked.space(), asked.where)
     record = found.record
     assert record is not None  # of an answer
+    if isinstance(found, adtc.Bracket) and not interrupted():
+        found = modes.tightened(found, asked, data)
+        record.status = found.status
     nearest, told = nearest_told(asked, data) if found.upper == 0 else ({}, [])
     return Answer(
         {**found.to_json(), **nearest, "record": record.to_json()},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import completion, fronts, text
+from adtc.cli import completion, fronts, modes, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
@@ -51,6 +51,7 @@ def picture(told: str) -> Option:
     Option("--circuit/--no-circuit", section=OUTPUT, default=None,
            help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
                 "then holds the binarised rows: share it only with those who may see them."),
+    *modes.ESTIMATED,
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
 )  # fmt: skip
 def profile(
@@ -59,10 +60,16 @@ def profile(
     exact_means: bool,
     path: Path | None,
     circuit: bool | None,
+    **estimate: Any,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
+    from adtc.errors import QueryError
 
+    if (options := modes.taken(estimate)) is not None:
+        if path is not None:
+            raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
+        return modes.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
@@ -216,6 +223,7 @@ def _is_number(part: str) -> bool:
     picture("Draw it into a .png, .svg or .pdf file."),
     Option("--html", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the table as HTML, too."),
+    *modes.ESTIMATED,
     example="adtc crosstab german-credit acc dp --relminsup 0.2 --x-bins 4 --y-bins 0,0.05,0.1,1",
 )  # fmt: skip
 def crosstab(
@@ -223,6 +231,9 @@ def crosstab(
     **bins: Any,
 ) -> Answer:  # fmt: skip
     """Count the trees by two metrics, X in rows and Y in columns."""
+    estimate = {name: bins.pop(name) for name in ("estimated", "draws", "seed", "confidence")}
+    if (options := modes.taken(estimate)) is not None:
+        return modes.table_answer(asked, (x, y), _per_axis(**bins), options)
     check_output(html, asked.table, "--html")
     check_picture(plot, asked.table)
     source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)

@@ -47,8 +47,9 @@ def answer(count: "int | Bracket", status: str, more: str = "") -> Line:
     >>> answer(Bracket(17390, 10**9, finished="depth at most 2"), "partial").text
     'between 17,390 and 1,000,000,000 trees (partial: the first is exact for depth at most 2)'
     """
-    if not isinstance(count, int):
+    if not isinstance(count, int) and count.status != "exact":
         return Line(_range(count, more), "bold")
+    count = int(count)
     none = "" if count else ": no tree exists"
     return Line(f"{trees(count)}{more} ({status}){none}", "bold")
 

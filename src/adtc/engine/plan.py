@@ -253,6 +253,19 @@ def make_plan(
     )
 
 
+def exactly_pushed(question: Question) -> Iterable[Formula]:
+    """Yield the parts of a constraint that are no more and no less than their budgets."""
+    schema = question.schema
+    keys = [key for key, n in schema.totals.items() if n]
+    totals = [schema.totals[key] for key in keys]
+    primitives = {axis.name: axis for axis in question.axes if axis.functional is not None}
+    reader = Reader(primitives, keys, schema.labels, totals)
+    for part in parts_of(question.constraint):
+        bounds = bounds_of(part, reader)
+        if bounds.limits and _pushed_whole(bounds, totals):
+            yield part
+
+
 def _possible_leaves(question: Question) -> int:
     """Bound the number of leaves of any tree by depth and support."""
     by_depth = 1 << min(question.space.max_depth, 62)

@@ -53,10 +53,10 @@ def draw(
     seed, rng = seeded(seed)
     if where is None:
         count = cells.some("the constraints of this profile")
-        return cells.trees(_uniform_below(rng, count, n), seed)
+        return cells.trees(uniform_ranks(rng, count, n), seed)
     chosen = NumberedTrees.of(profile.where(where))
     count = chosen.some(f"'{where}'")
-    ranks = _uniform_below(rng, count, n)
+    ranks = uniform_ranks(rng, count, n)
     return cells.trees([cells.from_part(chosen, rank) for rank in ranks], seed)
 
 
@@ -201,7 +201,7 @@ def seeded(seed: int | None) -> tuple[int, np.random.Generator]:
     return int(seed), np.random.default_rng(seed)
 
 
-def _uniform_below(rng: np.random.Generator, count: int, n: int) -> list[int]:
+def uniform_ranks(rng: np.random.Generator, count: int, n: int) -> list[int]:
     """Draw n integers from 0, …, count − 1, each with probability exactly 1/count.
 
     As `adtc.algebra.uniform.uniform_below` does, from one block of random bytes for all.

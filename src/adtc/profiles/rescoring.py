@@ -79,6 +79,17 @@ class Scorer:
         )
 
     def _lookup(self, forest: Forest) -> Lookup:
+        return self.lookup(self.columns(forest), len(forest))
+
+    def lookup(self, columns: dict[str, Column], n: int) -> Lookup:
+        """Say how forms are computed from the columns of so many trees."""
+        return from_columns(columns, n)
+
+    def columns_of_none(self) -> dict[str, Column]:
+        """Return the columns of no trees."""
+        return {name: np.zeros(0, np.int64) for name in self._weights}
+
+    def columns(self, forest: Forest) -> dict[str, Column]:
         """Measure the counts that metrics are made of."""
         labels, control = len(self.data.labels), _core.Control()
         rows: Counts = _core.route_rows(self._table, forest.starts, forest.codes, labels, control)
@@ -90,7 +101,7 @@ class Scorer:
             kind = np.int64 if largest < _FITS else object
             weighted = rows.astype(kind) * np.array(weights, kind)
             columns[name] = weighted.sum(axis=(1, 2)) + self._per_leaf[name] * sizes.astype(kind)
-        return from_columns(columns, len(forest))
+        return columns
 
 
 def _planes(data: Data | Stack, member: Counts, groups: int) -> Any:

@@ -112,7 +112,7 @@ def _generalization(found: Generalization) -> str:
     rows = [[exact_text(x) or "", grouped(n)] for x, n in found.steps()]
     name = f"{found.table}.{found.metric}"
     return (
-        f"<h3>{_title(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
+        f"<h3>{title_html(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
         f"{escaped(found.defined_by)}; a table that chose them flatters them.</p>"
         f"{table_html(['loss of more than', 'trees'], rows)}"
     )

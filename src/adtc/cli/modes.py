@@ -1,0 +1,203 @@
+"""Answers of another kind than exact, asked for by an option: estimated from drawn trees."""
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adtc.cli import text
+from adtc.cli.asking import Asked
+from adtc.cli.options import RUN, Option, whole
+from adtc.cli.output import Answer, Line
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.engine.bracket import Bracket
+    from adtc.profiles.brackets import BracketTable
+    from adtc.profiles.estimating import EstimatedProfile
+
+
+SECONDS, LEAST = 5.0, 0.5  # for an estimate that nobody asked for
+DRAWS = 1000
+
+
+def _share(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read a number between 0 and 1."""
+    try:
+        number = None if value is None else float(value)
+    except ValueError:
+        number = -1.0
+    if number is not None and not 0 < number < 1:
+        sentence = f"'{value}' is not a number between 0 and 1, such as 0.95."
+        raise click.BadParameter(sentence, context, parameter)
+    return number
+
+
+ESTIMATED = (
+    Option("--estimated", section=RUN, is_flag=True,
+           help="Estimate from drawn trees, with intervals, instead of counting all."),
+    Option("--draws", section=RUN, callback=whole(1), metavar="N",
+           help="With --estimated: how many trees to draw (default 10000)."),
+    Option("--seed", section=RUN, callback=whole(0), metavar="N",
+           help="With --estimated: the same seed draws the same trees."),
+    Option("--confidence", section=RUN, callback=_share, metavar="SHARE",
+           help="With --estimated: how sure all intervals are at once (default 0.95)."),
+)  # fmt: skip
+
+
+def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+    """Take the options of an estimate out of a command's; None if none is asked for."""
+    from adtc.errors import QueryError
+
+    asked = values.pop("estimated")
+    given = {name: values.pop(name) for name in ("draws", "seed", "confidence")}
+    given = {name: value for name, value in given.items() if value is not None}
+    if given and not asked:
+        raise QueryError(f"--{next(iter(given))} is for estimates: give --estimated, too.")
+    return given if asked else None
+
+
+def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
+    """Estimate the profile of a table."""
+    import adtc
+    from adtc.cli.profiling import default_metrics
+    from adtc.cli.sources import is_saved
+    from adtc.errors import QueryError
+
+    if is_saved(asked.table):
+        raise QueryError(
+            f"'{asked.table}' is a saved profile, whose trees are counted already: leave out "
+            f"--estimated, or give the table instead."
+        )
+    data = asked.data()
+    return asked.answer(
+        adtc.estimate,
+        data,
+        asked.space(),
+        metrics or default_metrics(data),
+        where=asked.where,
+        **options,
+    )
+
+
+def tightened(found: "Bracket", asked: Asked, data: "Data") -> "Bracket":
+    """Add an estimate to a number that a limit left open, if one is found in little time."""
+    from dataclasses import replace
+
+    import adtc
+    from adtc.cli.running import watched
+    from adtc.errors import ADTCError
+
+    monitor = asked.monitor()
+    left = monitor.time_left
+    seconds = SECONDS if left is None else min(SECONDS, left)
+    if seconds < LEAST:
+        return found
+    watch = replace(monitor, time_limit=seconds, started=monotonic(), spare=0.0, exact=True)
+    options = {"define": asked.define, "engine": asked.engine, "monitor": watch}
+    try:
+        drawn = watched(
+            lambda: adtc.estimate(
+                data, asked.space(), ["size"], where=asked.where, draws=DRAWS, seed=0, **options
+            ),
+            watch,
+        )
+    except ADTCError:  # too large for that, too: the bounds are all there is
+        return found
+    return found.tightened(drawn.count)
+
+
+def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
+    """Estimate a number of trees."""
+    found: EstimatedProfile = estimated(asked, ["size"], options)
+    return Answer(
+        {**found.count.to_json(), "record": found.record.to_json()},
+        [text.answer(found.count, found.status), *text.footer(found.record)],
+    )
+
+
+def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) -> Answer:
+    """Estimate a number of trees and how their metrics are spread."""
+    found: EstimatedProfile = estimated(asked, metrics, options)
+    spread = {name: found.quantiles(name) for name in found.names}
+    return Answer(
+        {
+            **found.count.to_json(),
+            "status": found.status,
+            "num_cells": None,
+            "cell_scan": found.record.cell_scan,
+            "path": None,
+            "metrics": {name: _quantiles_json(one) for name, one in spread.items()},
+            "record": found.record.to_json(),
+        },
+        [
+            text.answer(found.count, found.count.status),
+            *_quantile_lines(spread),
+            Line(""),
+            Line(_sure(found)),
+            *text.footer(found.record),
+        ],
+    )
+
+
+def table_answer(asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any]) -> Answer:
+    """Estimate a cross-table."""
+    found: EstimatedProfile = estimated(asked, list(dict.fromkeys(axes)), options)
+    table: BracketTable = found.crosstab(*axes, bins=bins)
+    head = f" by {axes[0]} in rows and {axes[1]} in columns"
+    return Answer(
+        {
+            **table.to_json(),
+            **{k: v for k, v in table.total.to_json().items() if k in ("count", "log10")},
+            "total": table.total.to_json(),
+            "status": found.status,
+            "record": found.record.to_json(),
+        },
+        [
+            text.answer(table.total, table.total.status, head),
+            Line(""),
+            *map(Line, table.to_text().splitlines()),
+            Line(""),
+            Line(_sure(found)),
+            *text.footer(found.record),
+        ],
+    )
+
+
+def _sure(found: "EstimatedProfile") -> str:
+    return (
+        f"estimated from {found.draws:,} draws, seed {found.seed}: all intervals hold at once "
+        f"with a probability of {found.confidence:.0%}"
+    )
+
+
+def _quantile_lines(spread: dict[str, Any]) -> list[Line]:
+    from adtc.profiles.writing import aligned, approximate
+
+    rows = [
+        [name, *(
+            f"{approximate(value)} ({approximate(low)} to {approximate(high)})"
+            for value, low, high in one.values()
+        )]
+        for name, one in spread.items()
+        if one
+    ]  # fmt: skip
+    if not rows:
+        return []
+    head = ["metric", *(f"{float(q):.0%} are below" for q in next(iter(spread.values())))]
+    return [Line(""), *map(Line, aligned([head, *rows]).splitlines())]
+
+
+def _quantiles_json(one: Any) -> list[dict[str, Any]]:
+    from adtc.profiles.writing import json_number
+
+    return [
+        {
+            "share": float(share),
+            "value": json_number(value),
+            "low": json_number(low),
+            "high": json_number(high),
+            "exact": [str(value), str(low), str(high)],
+        }
+        for share, (value, low, high) in one.items()
+    ]
