@@ -16,6 +16,7 @@ from adtc.cli import (
     profiling,
     reporting,
     verifying,
+    voting,
 )
 from adtc.cli.group import main
 
@@ -32,4 +33,5 @@ __all__ = [
     "profiling",
     "reporting",
     "verifying",
+    "voting",
 ]

@@ -91,9 +91,21 @@ class Asked:
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
+        options |= {"define": self.define, "engine": self.engine}
+        return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
+
+    def under_limits(self, work: "Callable[[Monitor], T]") -> T:
+        """Do work that takes a monitor under the limits given, and watch over it."""
         monitor = self.monitor()
-        options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
-        return watched(lambda: question(*about, **options), monitor)
+        return watched(lambda: work(monitor), monitor)
+
+    def target(self) -> str | None:
+        """Name the column to predict: the one given, or a bundled table's own."""
+        from adtc.data import datasets
+
+        own = {info.name: info.target for info in datasets()}
+        given: str | None = self.reading.get("target")
+        return given or own.get(self.table)
 
     def monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together."""

@@ -288,11 +288,11 @@ def _shares_text(table: "Crosstab", of: Of) -> str:
     return aligned([head, *([label, *map(percent, row)] for label, row in found)])
 
 
-def check_picture(path: Path | None, read: str) -> None:
+def check_picture(path: Path | None, read: str, option: str = "--plot") -> None:
     """Refuse a picture that cannot be written, before any work is done."""
     from adtc.errors import QueryError
 
-    check_output(path, read, "--plot")
+    check_output(path, read, option)
     if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise QueryError(
             f"cannot save a picture as '{path}': expected a name that ends in .png, .svg or .pdf."

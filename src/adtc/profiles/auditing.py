@@ -35,7 +35,8 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.nearest import Nearest, nearest
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
-from adtc.engine.record import Status, recording
+from adtc.engine.record import recording
+from adtc.engine.results import Count
 from adtc.engine.run import Engine
 from adtc.engine.score import score_decisions
 from adtc.errors import QueryError, TooLargeError, unknown
@@ -242,7 +243,7 @@ class Inquiry:
         left = (*self._stopped, *([stopped] if stopped else []))
         self.record.seconds = monotonic() - self._started
         if left:
-            self.record.status = cast(Status, PARTIAL)
+            self.record.status = PARTIAL
             self.record.details["stopped"] = list(left)
         every = self._known.get("every")
         if "baseline" not in self._known or every is None:
@@ -411,7 +412,7 @@ class Inquiry:
             known = replace(known, exists=exists, least=least.value)
             self._known[key] = known
         counted = self._try(f"the number{about}", count, space, where=wanted)
-        if counted is not None:
+        if isinstance(counted, Count):
             known = replace(known, exists=counted > 0, count=int(counted))
             self._known[key] = known
             if key == "every":

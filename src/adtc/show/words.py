@@ -241,11 +241,17 @@ def record(run: RunRecord) -> list[tuple[str, str]]:
     exact = {
         "exact": "exact: every number is the true one",
         "bounded": "bounded: the true numbers lie within stated limits",
-        "estimated": "estimated from a sample",
-        "partial": "partial: a limit left something open; what is told is exact",
+        "estimated": "estimated from drawn trees, within stated intervals",
+        "partial": "partial: exact for what was finished, a part of what was asked",
     }
+    limits = [
+        (name, str(run.details[key]))
+        for name, key in (("Finished", "finished"), ("Stopped by", "stopped"), ("Go on", "advice"))
+        if key in run.details
+    ]
     return [
         ("Kind of answer", exact[run.status]),
+        *limits,
         ("Software", f"adtc {run.version}, {_ENGINES.get(run.engine, run.engine)} engine"),
         ("Time", f"{run.seconds:.2f} s"),
         ("Work", f"{grouped(run.cell_scan)} pairs of cells combined (cell_scan)"),
