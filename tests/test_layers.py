@@ -31,6 +31,7 @@ ORDER = (
     {"engine"},
     {"models"},
     {"profiles"},
+    {"certificates"},
     {"show"},
     {"estimator", "dashboard", "paper"},
     {"adtc"},

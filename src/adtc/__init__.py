@@ -7,6 +7,9 @@ from adtc._version import __version__
 
 if TYPE_CHECKING:
     from adtc.algebra import semirings
+    from adtc.certificates.certificate import Certificate
+    from adtc.certificates.checking import verify
+    from adtc.certificates.claims import certify, certify_alternative
     from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.bracket import Bracket
     from adtc.engine.explain import explain
@@ -23,12 +26,12 @@ if TYPE_CHECKING:
     from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.store import load_profile
-    from adtc.profiles.verification import verify
     from adtc.show import plot
 
 __all__ = [
     "ADTCError",
     "Bracket",
+    "Certificate",
     "Data",
     "Monitor",
     "Posterior",
@@ -39,6 +42,8 @@ __all__ = [
     "__version__",
     "as_estimator",
     "audit",
+    "certify",
+    "certify_alternative",
     "count",
     "datasets",
     "describe",
@@ -61,6 +66,9 @@ __all__ = [
 
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
+    "adtc.certificates.certificate": ("Certificate",),
+    "adtc.certificates.checking": ("verify",),
+    "adtc.certificates.claims": ("certify", "certify_alternative"),
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.bracket": ("Bracket",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
@@ -76,7 +84,6 @@ _HOMES = {
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.store": ("load_profile",),
-    "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),
 }
 

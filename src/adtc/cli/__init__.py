@@ -6,6 +6,7 @@ Nothing of adtc beyond this package is imported before a command runs, so `--hel
 
 from adtc.cli import (
     auditing,
+    certifying,
     commands,
     completion,
     dashboard,
@@ -22,6 +23,7 @@ from adtc.cli.group import main
 
 __all__ = [
     "auditing",
+    "certifying",
     "commands",
     "completion",
     "dashboard",

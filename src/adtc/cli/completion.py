@@ -12,7 +12,7 @@ from click.shell_completion import CompletionItem, get_completion_class
 from adtc.cli.group import COMPLETION, main
 
 SHELLS = ("bash", "zsh", "fish")
-SAVED = ".adtc"
+SAVED, CERTIFICATE = ".adtc", ".json"
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".gz")
 _BUNDLED = Path(__file__).parents[1] / "data" / "bundled"
 _ENDING = ".csv.gz"
@@ -42,6 +42,13 @@ def sources(context: click.Context, parameter: click.Parameter, typed: str) -> l
 def saved(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Complete saved profiles."""
     return _named(typed, _files((SAVED,)))
+
+
+def verifiable(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem]:
+    """Complete certificates and saved profiles."""
+    return _named(typed, _files((CERTIFICATE, SAVED)))
 
 
 def metrics(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:

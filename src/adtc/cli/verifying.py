@@ -1,6 +1,5 @@
-"""The command that checks what was saved."""
+"""The command that checks what was written: certificates and saved profiles."""
 
-import os
 from typing import Any
 
 import click
@@ -10,35 +9,32 @@ from adtc.cli.asking import command
 from adtc.cli.options import RUN, SHARED, Option
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
-from adtc.cli.sources import is_saved
 
 INVALID = 1  # the exit code of a file that is refused
 _LIMITS = [option for option in SHARED if option.section == RUN and option.name != "engine"]
 
 
 @command(
-    click.Argument(["source"], metavar="FILE", shell_complete=completion.saved),
-    Option("--recount/--no-recount", default=True,
-           help="Count the trees again from the rows in the file (default: yes), which takes as "
-                "long as making the profile did."),
+    click.Argument(["source"], metavar="FILE", shell_complete=completion.verifiable),
+    click.Argument(["table"], metavar="[TABLE]", required=False, shell_complete=completion.tables),
+    Option("--recount/--no-recount", " /--quick", default=True,
+           help="Count the trees again (default: yes). Else only the table and the trees shown are "
+                "checked, or of a profile what its file holds."),
     *_LIMITS,
-    example="adtc verify run.adtc",
+    example="adtc verify claim.json german-credit",
 )  # fmt: skip
-def verify(source: str, recount: bool, **limits: Any) -> Answer:
-    """Check a saved profile, and say line by line what was checked.
+def verify(source: str, table: str | None, recount: bool, **limits: Any) -> Answer:
+    """Check a certificate or a saved profile, and say line by line what was checked.
 
-    FILE is a file that `adtc profile -o` wrote. The exit code is 1 if it is refused.
+    FILE is what `adtc certify -o` or `adtc profile -o` wrote. A certificate is checked against its
+    TABLE, the path of a CSV or Parquet file or a bundled name, by code that shares nothing with the
+    engine; a saved profile needs no table. The exit code is 1 if FILE is refused.
     """
     import adtc
     from adtc.engine.monitor import Monitor
-    from adtc.errors import DataError
 
-    if os.path.isfile(source) and not is_saved(source):
-        raise DataError(
-            f"'{source}' is nothing that can be verified; give a file that `adtc profile -o` wrote."
-        )
     monitor = Monitor(**{name: value for name, value in limits.items() if value is not None})
-    found = watched(lambda: adtc.verify(source, recount=recount, monitor=monitor), monitor)
+    found = watched(lambda: adtc.verify(source, table, recount=recount, monitor=monitor), monitor)
     head, *rest = str(found).splitlines()
     lines = [Line(head, "bold"), *map(Line, rest)]
     return Answer(found.to_json(), lines, exit_code=0 if found else INVALID)

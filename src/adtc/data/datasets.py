@@ -146,17 +146,18 @@ def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
     info = next((d for d in _DATASETS if d.name == name), None)
     if info is None:
         raise DataError(unknown("dataset", name, [d.name for d in _DATASETS]))
-    with _file(name) as path:
+    with dataset_path(name) as path:
         return read_sheet(path, sep=",", **_with_defaults(info, dict(options)))
 
 
 def dataset_table(name: str) -> pa.Table:
     """Read the columns of a bundled table as they are in its file."""
-    with _file(name) as path:
+    with dataset_path(name) as path:
         return read_table(path, sep=",")
 
 
-def _file(name: str) -> AbstractContextManager[Path]:
+def dataset_path(name: str) -> AbstractContextManager[Path]:
+    """Open the file of a bundled table, which may be inside a packed package."""
     # Imported here because it brings in modules that nothing else needs.
     from importlib.resources import as_file, files
 

@@ -10,6 +10,7 @@ import re
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
@@ -24,6 +25,15 @@ _HEAD = 1 << 20
 _COMMENT = re.compile(
     rb"\A\|[^\r\n]*(?=[\r\n]+\S)"
 )  # the empty line stays: lines keep their numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The file that a table was read from, and how, as far as that was said."""
+
+    path: Path
+    sep: str | None = None
+    header: bool = True
 
 
 def read_table(path: str | PathLike[str], *, sep: str | None = None, header: bool = True) -> Any:

@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
 from adtc.data.binning import BinningOptions
 from adtc.data.columns import Scalar
-from adtc.data.files import is_parquet, read_table
+from adtc.data.files import Source, is_parquet, read_table
 from adtc.data.holdout import held_out
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.table import Data
@@ -120,4 +121,5 @@ def read_sheet(
     table = read_table(path, sep=sep, header=header)
     # a file's name need not be text, but what it is called in results is
     stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0]
-    return frame_sheet(table, name=stem, parse_text=not is_parquet(path), **options)
+    sheet = frame_sheet(table, name=stem, parse_text=not is_parquet(path), **options)
+    return replace(sheet, source=Source(Path(path).absolute(), sep, header))

@@ -21,6 +21,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
+from adtc.data.files import Source
 from adtc.data.frames import arrow_table, check_known, check_roles
 from adtc.data.references import Spelled, reference_codes
 from adtc.errors import DataError, unknown
@@ -49,6 +50,8 @@ class Sheet:
         Per such column that spells labels its own way, which label each spelling is.
     names
         All columns of the table, in order.
+    source
+        The file that it was read from, if it was one.
     """
 
     name: str
@@ -67,6 +70,7 @@ class Sheet:
     na: tuple[str, ...]
     spelled: tuple[tuple[str, Spelled], ...] = ()
     names: tuple[str, ...] = ()
+    source: Source | None = None
 
     def taken(self, rows: Rows) -> "Sheet":
         """Return the sheet of some rows, with the labels and groups of all."""
@@ -78,6 +82,7 @@ class Sheet:
             sensitive=self.sensitive and self.sensitive.taken(rows),
             weights=self.weights[rows],
             references=tuple((name, codes[rows]) for name, codes in self.references),
+            source=None,
         )
 
     def features(self, columns: Iterable[Column]) -> tuple[Feature, ...]:

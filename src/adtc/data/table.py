@@ -26,6 +26,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Scalar
+from adtc.data.files import Source
 from adtc.data.frames import (
     array_column,
     arrow_table,
@@ -72,6 +73,8 @@ class Data:
         The recipe to read a new table in the same way.
     origin
         After ``merged``: for each row of the table before, its row in this one; otherwise None.
+    source
+        The file that the rows were read from, if it was one.
     tables
         Further tables that are sent down the same trees, as pairs of name and table; see
         ``with_table``.
@@ -93,6 +96,7 @@ class Data:
     references: tuple[tuple[str, Codes], ...]
     binarizer: Binarizer
     origin: Rows | None = None
+    source: Source | None = None
     tables: tuple[tuple[str, "Data"], ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -237,6 +241,7 @@ class Data:
             weights=sheet.weights,
             references=sheet.references,
             binarizer=binarizer,
+            source=sheet.source,
         )
 
     @classmethod
@@ -400,6 +405,7 @@ class Data:
             references=tuple((k, c[first]) for k, c in self.references),
             weights=weights,
             origin=group if self.origin is None else group[self.origin],
+            source=None,
         )
 
     def apply(self, frame: object, *, name: str | None = None) -> Self:
@@ -437,6 +443,7 @@ class Data:
                 (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
+            source=None,
             tables=(),
             notes=notes,
         )

@@ -108,6 +108,7 @@ def take(data: Data, rows: Positions) -> Data:
         weights=data.weights[rows],
         references=tuple((name, codes[rows]) for name, codes in data.references),
         origin=None,
+        source=None,
     )
 
 

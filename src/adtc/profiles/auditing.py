@@ -263,6 +263,7 @@ class Inquiry:
             nearest=self._known.get("nearest", ()),
             proof=self._known.get("proof"),
             stopped=left,
+            define=self._options["define"],
         )
 
     @property
