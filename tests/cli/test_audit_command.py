@@ -136,6 +136,24 @@ def test_held_out_rows_and_a_test_file_measure_what_was_found(people, tmp_path) 
     assert told["alternatives"][0]["test"]["groups"][0]["rows"] == 50
 
 
+def test_a_certificate_agrees_and_can_be_checked(people, tmp_path) -> None:
+    claim = tmp_path / "claim.json"
+    asked = ["--drop", "score", "--certificate", str(claim), "--json"]
+    told = json.loads(audit(people, "--decision", "said", *asked).stdout)
+    assert told["certificate"] == str(claim)
+    document = json.loads(claim.read_text())
+    assert document["answer"]["count"] == told["count"]
+    assert document["answer"]["value"] == told["best"]["value_exact"]
+    assert document["answer"]["baseline"] == told["baseline"]["dp_exact"]
+    checked = json.loads(run("verify", str(claim), people, "--json").stdout)
+    assert checked["valid"] is True
+    told = json.loads(audit(people, "--drop", "said", "--floor", "acc >= 0.6", *asked).stdout)
+    assert json.loads(claim.read_text())["answer"]["count"] == told["count"]
+    refused = audit(people, "--decision", "said", *asked, "--test-share", "0.2")
+    assert refused.exit_code == 2
+    assert "give test rows as a file of their own (--test)" in refused.output
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

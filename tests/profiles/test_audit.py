@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import adtc
 import oracle
+from adtc.algebra.trees import parse_tree
 from adtc.errors import ADTCError, QueryError, TooLargeError
 from adtc.profiles.auditing import Inquiry
 from adtc.profiles.rates import decision_counts, impact_ratios, small_groups
@@ -206,6 +207,31 @@ def test_a_tree_in_use_is_measured_like_its_decisions():
     assert by_tree.baseline.metrics["acc"] == best.value == by_labels.baseline.metrics["acc"]
     assert (by_tree.count, by_tree.exists) == (by_labels.count, by_labels.exists)
     assert by_tree.baseline.model is not None
+
+
+def test_with_a_floor_alone_the_tree_in_use_reaches_it():
+    data, _ = loans()
+    over_all = adtc.optimize(data, SPACE, maximize="acc")
+    floor = f"tnr > {adtc.score(over_all.tree, data, ['tnr'])['tnr']}"
+    best = adtc.optimize(data, SPACE, maximize="acc", where=floor)
+    assert best.value < over_all.value  # else the floor would not matter
+    found = adtc.audit(data, SPACE, floor=floor)
+    assert found.baseline.metrics["acc"] == best.value
+    assert found.good == "tnr"
+
+
+def test_where_the_front_is_short_the_next_trees_are_shown():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    rule = parse_tree("<housing = own, good, bad>", data.feature_names, data.labels)
+    space = adtc.Space(max_depth=2, relminsup=0.1)
+    found = adtc.audit(data, space, tree=rule, floor="acc >= 0.7 and tnr >= 0.38")
+    assert len(found.considered.front) == 2
+    roles = [tree.roles[0] for tree in found.shown]
+    assert roles == ["smallest gap", "largest acc", "next smallest gap"]
+    first, _, last = (tree.metrics["dp"] for tree in found.shown)
+    between = f"{found.considered.where} and dp > {first} and dp < {last}"
+    tensor = adtc.model_tensor(data, found.considered.space, ["dp"], where=between)
+    assert set(tensor) == {(found.shown[1].metrics["dp"],)}  # nothing else was passed over
 
 
 def test_a_second_table_measures_what_was_found():

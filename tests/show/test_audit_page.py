@@ -10,6 +10,7 @@ import pytest
 
 import adtc
 from adtc.profiles.audited import Audit
+from adtc.profiles.rates import GroupCounts
 from adtc.show.audit_pictures import selection_bars, trade_off
 from adtc.show.audit_words import metric_text, sentences
 from adtc.show.groups import NOT_SHOWN, audit_rows
@@ -97,6 +98,19 @@ def test_names_are_escaped_and_small_groups_keep_their_numbers(tmp_path) -> None
     assert set(rows["<c>"][2:]) == {NOT_SHOWN}
     assert sum(NOT_SHOWN in row[2:] for row in rows.values()) > 1  # else it would follow
     assert "sex = &lt;c&gt;" not in selection_bars(found, 10)
+
+
+def test_ratios_to_a_hidden_group_are_hidden() -> None:
+    counts = [
+        GroupCounts("all rows", 305, 0, 150, 105, 90),
+        GroupCounts("a", 200, 0, 100, 60, 50),
+        GroupCounts("b", 100, 0, 50, 40, 40),
+        GroupCounts("c", 5, 0, 0, 5, 0),
+    ]
+    shown = {row[0]: row[5] for row in audit_rows(counts, 0)}
+    assert shown == {"all rows": "", "a": "0.30", "b": "0.40", "c": "1.00"}
+    shown = {row[0]: row[5] for row in audit_rows(counts, 10)}
+    assert shown == {"all rows": "", "a": NOT_SHOWN, "b": NOT_SHOWN, "c": NOT_SHOWN}
 
 
 def test_pictures_place_points_by_their_values(found) -> None:

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
                 "this share of their rows has (default 0.4; 0: any)."),
     Option("--report", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write one HTML page with finding, trees, rates and origin."),
+    Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the rows whose decision would change as CSV."),
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
@@ -55,6 +57,7 @@ def audit(
     tree: str | None,
     rank: tuple[int, ...],
     report: Path | None,
+    certificate: Path | None,
     rows: Path | None,
     title: str | None,
     note: str | None,
@@ -62,10 +65,17 @@ def audit(
     **options: Any,
 ) -> Answer:
     """Look for trees as good as the model in use with a smaller gap."""
+    from adtc.errors import QueryError
     from adtc.show.audit_words import lines
 
     check_output(report, asked.table, "--report")
     check_output(rows, asked.table, "--rows")
+    check_output(certificate, asked.table, "--certificate")
+    if certificate is not None and "test_share" in asked.further:
+        raise QueryError(
+            "a certificate is about a whole file, and --test-share takes rows out of it: give test "
+            "rows as a file of their own (--test), or leave out --certificate."
+        )
     _check(asked, decision, decision_labels, tree, rank)
     asked = asked.with_reference(decision, decision_labels)
     data = asked.data()
@@ -78,6 +88,13 @@ def audit(
     if report is not None:
         found.report(report, title=title, note=note, small=small, command=command_line())
         files.append(str(report))
+    if certificate is not None:
+        monitor = asked.monitor()
+        watched(
+            lambda: found.certificate(monitor=monitor, command=command_line()).save(certificate),
+            monitor,
+        )
+        files.append(str(certificate))
     if rows is not None:
         found.write_rows(rows, numbers=asked.kept_rows())
         files.append(str(rows))
@@ -86,7 +103,7 @@ def audit(
             **found.to_json(),
             "report": None if report is None else str(report),
             "rows": None if rows is None else str(rows),
-            "certificate": None,
+            "certificate": None if certificate is None else str(certificate),
         },
         [
             *(Line(line, style) for line, style in lines(found)),

@@ -17,9 +17,11 @@ from adtc.algebra.trees import to_json
 from adtc.data import Codes, Data
 from adtc.data.bits import Rows
 from adtc.data.columns import format_scalar
+from adtc.engine.monitor import Monitor
 from adtc.engine.nearest import Nearest
-from adtc.engine.query import Space
+from adtc.engine.query import Definitions, Space
 from adtc.engine.record import RunRecord, log10
+from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.rates import (
@@ -218,6 +220,8 @@ class Audit:
         Where there is none, why: a sum that no tree keeps as low as every alternative would.
     stopped
         What a limit left open, and why.
+    define
+        The user's own metrics.
     """
 
     data: Data = field(repr=False)
@@ -234,6 +238,7 @@ class Audit:
     nearest: tuple[Nearest, ...] = ()
     proof: Mapping[str, Any] | None = None
     stopped: tuple[str, ...] = ()
+    define: Definitions | None = field(default=None, repr=False)
 
     @property
     def exists(self) -> bool | None:
@@ -282,6 +287,28 @@ class Audit:
             self, path, title=title, note=note, small=small, command=command, made=made
         )
         return found
+
+    def certificate(self, *, monitor: Monitor | None = None, command: str | None = None) -> Any:
+        """Make a certificate of the answer that others can check without adtc.
+
+        See `adtc.certify_alternative`; ``save(path)`` of what is returned writes it.
+        """
+        used = self.baseline
+        if used.model is None and not used.name:
+            raise QueryError(
+                "decisions that were given as labels are not in the table, so nobody could check "
+                "a certificate: name their column as a reference (references, --decision)."
+            )
+        return import_module("adtc.certificates.claims").certify_alternative(
+            self.data,
+            self.space,
+            baseline=used.name if used.model is None else used.model.tree,
+            floor=self.floor,
+            gap=self.gap,
+            define=self.define,
+            monitor=monitor,
+            command=command,
+        )
 
     def write_rows(
         self,

@@ -21,6 +21,7 @@ from adtc.algebra.formula import (
     Name,
     Number,
     all_of,
+    constant,
     names,
     parse,
     parse_term,
@@ -262,6 +263,7 @@ class Inquiry:
             nearest=self._known.get("nearest", ()),
             proof=self._known.get("proof"),
             stopped=left,
+            define=self._options["define"],
         )
 
     @property
@@ -274,7 +276,7 @@ class Inquiry:
     def good(self) -> str:
         """Choose the metric to weigh against the gap: the one that the floor bounds from below."""
         match self.floor:
-            case Comparison((Name(name), Number()), (">=" | ">",)):
+            case Comparison((Name(name), bound), (">=" | ">",)) if constant(bound) is not None:
                 return name
         return "acc"
 
@@ -424,7 +426,9 @@ class Inquiry:
             known = replace(known, front=front)
         self._known[key] = known
 
-    def _best(self, space: Space, tree: Tree, bounds: list[Formula]) -> Alternative:
+    def _best(
+        self, space: Space, tree: Tree, bounds: list[Formula], role: str = "smallest gap"
+    ) -> Alternative:
         """Among the trees with the smallest gap, take the best one with the fewest leaves."""
         better = self._try(
             "the best of equal gaps", optimize, space, maximize=self.good, where=all_of(*bounds)
@@ -432,7 +436,7 @@ class Inquiry:
         if better is not None and better.tree is not None:
             bounds = [*bounds, _compared(self.good, "=", better.value)]
             tree = self._smallest(better.tree, space, bounds)
-        return self._alternative(tree, ("smallest gap",))
+        return self._alternative(tree, (role,))
 
     def _front(self, space: Space, wanted: Formula) -> Front | None:
         front = pareto(
@@ -444,7 +448,7 @@ class Inquiry:
         return front
 
     def _choose(self) -> None:
-        """Choose the trees to show: the ends of the front and one between."""
+        """Choose the trees to show: the ends of the front and one between, or those next to it."""
         every, considered = self._known["every"], self._known.get("considered")
         source = considered if considered is not None and considered.exists else every
         if source.best is None:
@@ -463,8 +467,25 @@ class Inquiry:
                 shown.append(one)
         if n == 1:
             shown[0] = replace(shown[0], roles=("smallest gap", f"largest {self.good}"))
-        ends, middle = shown[:1], shown[1:]
-        self._known["shown"] = (*ends, *middle[::-1])  # from the smallest gap upwards
+        self._add_next(source, shown)
+        shown.sort(key=lambda tree: Fraction(tree.metrics[self.gap] or 0))
+        self._known["shown"] = tuple(shown)
+
+    def _add_next(self, source: Alternatives, shown: list[Alternative]) -> None:
+        """Where the front has few points, add the trees with the next smallest gaps."""
+        wanted = parse(source.where)
+        last = min(Fraction(tree.metrics[self.gap] or 0) for tree in shown)
+        while len(shown) < _SHOWN:
+            beyond = all_of(wanted, _compared(self.gap, ">", last))
+            found = self._try(
+                "further trees to show", optimize, source.space, minimize=self.gap, where=beyond
+            )
+            if found is None or found.tree is None:
+                return
+            last = Fraction(found.value or 0)
+            if all(tree.metrics[self.gap] != last for tree in shown):
+                bounds = [wanted, _compared(self.gap, "=", last)]
+                shown.append(self._best(source.space, found.tree, bounds, "next smallest gap"))
 
     def _alternative(self, tree: Tree, roles: tuple[str, ...]) -> Alternative:
         model = TreeModel(tree, self.data)

@@ -189,7 +189,7 @@ def _answer_sentences(found: Audit) -> list[str]:
         return [f"{n}; the smallest gap among them was not found."]
     constant = found.best is not None and found.best.constant
     alike = (
-        f" It is reached by saying '{_says(found.best)}' of every row, which nobody would do."
+        f" It is reached by saying '{_says(found.best)}' of every row."
         if constant and found.best is not None
         else ""
     )
