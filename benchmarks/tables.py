@@ -90,7 +90,20 @@ def adult_test() -> dict[str, list[str]]:
     return {name: [row[i] for row in rows] for i, name in enumerate(_ADULT)}
 
 
-_ADULT = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
-    "capital-gain capital-loss hours-per-week native-country income"
-).split()
+_ADULT = [
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+]

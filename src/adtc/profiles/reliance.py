@@ -171,10 +171,12 @@ def reliance(
     options: dict[str, Any] = {"define": define, "engine": engine, "monitor": monitor}
     found = count(data, space, where, **options)
     formula = parse(where) if isinstance(where, str) else where
-    extremes = found.record.details.get("extremes", {})  # of all trees: they are found only once
+    # of all trees: they are found only once
+    extremes = found.record.details.get("extremes", {}) if found.record else {}
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
-    return [way.counted(c) if found <= _FEW else way.searched(c) for c in wanted]
+    few = found.upper is not None and found.upper <= _FEW
+    return [way.counted(c) if few else way.searched(c) for c in wanted]
 
 
 def of_profile(
