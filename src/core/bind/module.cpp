@@ -5,6 +5,7 @@
 #include "types.h"
 
 namespace adtc {
+void bind_circuit(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
@@ -14,6 +15,7 @@ void bind_semiring(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_ranks(nb::module_& module);
 void bind_routing(nb::module_& module);
+void bind_variables(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -32,4 +34,6 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_tensors(module);
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
+    adtc::bind_circuit(module);
+    adtc::bind_variables(module);
 }
