@@ -23,11 +23,11 @@ from adtc.algebra.affine import affine
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.engine import circuit, fast
-from adtc.engine.asking import opened
 from adtc.engine.bounds import outside_pass
 from adtc.engine.plan import make_plan
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question, ask
+from adtc.engine.run import opened
 from adtc.engine.switches import Switches
 
 SECONDS, GIGABYTES = 120, 8  # no case may take more
@@ -88,11 +88,11 @@ def subproblems(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome
     question = ask(data, space, semiring=COUNT, metrics=["error"])
     form = affine(question.metrics[0][1])
     plan = make_plan(question, objective=form)
-    ground = prepare(plan, data, Switches(), monitor)
-    values = ground.inside.least.shape[1]
+    prepared = prepare(plan, data, Switches(), monitor)
+    values = prepared.inside.least.shape[1]
     # forms leave out what all trees share: here the rows that label 0 would get wrong
     shared = int((data.y == 1).sum())
-    return Outcome(ground.inside.root[0] + shared, 0, values, values, time.perf_counter() - start)
+    return Outcome(prepared.inside.root[0] + shared, 0, values, values, time.perf_counter() - start)
 
 
 def optimum(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
@@ -162,10 +162,10 @@ def _asked(
     metrics: tuple[str, ...],
     where: str | None,
 ) -> tuple[Question, Prepared | None]:
-    """Bind a question as `model_tensor` does, with the ground that its least values stand on."""
+    """Bind a question as `model_tensor` does, with the stages that found its least values."""
     with opened(data, space, {}, define=None, engine="auto", monitor=monitor) as run:
         question = run.ask(where=where, metrics=metrics)
-    return question, run.extremes.ground
+    return question, run.prepared
 
 
 def near_best_tensors(
@@ -179,10 +179,10 @@ def near_best_tensors(
 ) -> Outcome:
     """Do what `near_best` does with metrics; *engine* is only what comes after the inside pass."""
     question, known = _asked(data, space, monitor, metrics, _near_best(leaf, share))
-    ground = prepare(make_plan(question), data, Switches(), monitor, known=known)
+    prepared = prepare(make_plan(question), data, Switches(), monitor, known=known)
     start = time.perf_counter()
-    limits = [budget.limit for budget in ground.plan.budgets]
-    result = fast.good_cells(circuit.grow(ground, limits, monitor))
+    limits = [budget.limit for budget in prepared.plan.budgets]
+    result = fast.good_cells(circuit.grow(prepared, limits, monitor))
     engine = time.perf_counter() - start
     live = sum(result.circuit.outside.live_paths)
     return Outcome(result.total, result.circuit.cell_scan, len(result.keys), live, engine)
@@ -205,9 +205,9 @@ def alive(
     """Count the subproblems that a constraint leaves alive; no tensors are made."""
     start = time.perf_counter()
     question = ask(data, space, semiring=COUNT, where=where)
-    ground = prepare(make_plan(question), data, switches, monitor)
-    limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    found = outside_pass(ground.lattice, ground.inside, limits, monitor)
+    prepared = prepare(make_plan(question), data, switches, monitor)
+    limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
+    found = outside_pass(prepared.lattice, prepared.inside, limits, monitor)
     live = sum(found.live_paths)
     return Outcome(live, 0, 0, live, time.perf_counter() - start)
 

@@ -68,7 +68,7 @@ def _no_sudden_end(monkeypatch: pytest.MonkeyPatch) -> None:
     Nor let it leave out the nearest values because the machine is busy.
     """
     monkeypatch.setattr("adtc.cli.running._exit_now", sys.exit)
-    monkeypatch.setattr("adtc.cli.nothing.SECONDS", 300.0)
+    monkeypatch.setattr("adtc.cli.infeasible.SECONDS", 300.0)
 
 
 @pytest.fixture(autouse=True)

@@ -60,6 +60,7 @@ def main() -> None:
         text,
     )
     text = re.sub(r"NDArray\[(?:numpy\.)?(\w+)\]", lambda match: NAMES[match[1]], text)
+    text = text.replace("-> tuple:", "-> tuple[object, ...]:")
     text = re.sub(r"LEVEL: str = .*", "LEVEL: str", text)
     STUB.write_text(HEAD + text, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "ruff", "format", "--quiet", STUB], check=True)

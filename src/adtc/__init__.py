@@ -8,11 +8,11 @@ from adtc._version import __version__
 if TYPE_CHECKING:
     from adtc.algebra import semirings
     from adtc.data import Data, datasets, describe, load_dataset, read
-    from adtc.engine.answers import count, evaluate, exists, model_tensor, optimize
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
-    from adtc.engine.scoring import score
+    from adtc.engine.questions import count, evaluate, exists, model_tensor, optimize
+    from adtc.engine.score import score
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
@@ -55,11 +55,11 @@ __all__ = [
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
-    "adtc.engine.answers": ("count", "evaluate", "exists", "model_tensor", "optimize"),
+    "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
     "adtc.engine.query": ("Space",),
-    "adtc.engine.scoring": ("score",),
+    "adtc.engine.score": ("score",),
     "adtc.errors": ("ADTCError",),
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),

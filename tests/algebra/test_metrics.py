@@ -21,7 +21,7 @@ from adtc.algebra.metrics import (
 )
 from adtc.algebra.trees import Leaf, Split
 from adtc.engine.query import schema_of
-from adtc.engine.scoring import score
+from adtc.engine.score import score
 from adtc.errors import QueryError, UnknownMetricError
 
 # Thirteen rows: feature a, label, group. The tree is ⟨a, 1, 0⟩, so a is also the prediction.

@@ -35,7 +35,7 @@ class Case:
 
     @property
     def columns(self) -> np.ndarray:
-        return self.circuit.ground.features.columns
+        return self.circuit.prepared.features.columns
 
     def rows(self, path: Literals) -> np.ndarray:
         """Tell which rows follow a path."""
@@ -47,7 +47,7 @@ class Case:
     def counts(self, rows: np.ndarray) -> list[int]:
         """Count rows by group of the plan."""
         keys, member = row_groups(self.data)
-        groups = self.circuit.ground.plan.groups
+        groups = self.circuit.prepared.plan.groups
         return [
             sum(int(self.data.weights[r]) for r in np.flatnonzero(rows) if keys[member[r]] in group)
             for group in groups
@@ -56,7 +56,7 @@ class Case:
     def leaf_costs(self, rows: np.ndarray, form) -> list[int]:
         """List what a leaf costs under each label it may carry; none if it is too small."""
         counts = self.counts(rows)
-        minsup = self.circuit.ground.plan.question.minsup
+        minsup = self.circuit.prepared.plan.question.minsup
         if sum(counts) < minsup:
             return []
         labels = range(len(form.weights))
@@ -91,7 +91,7 @@ class Case:
 
     def paths(self) -> Iterator[tuple[Literals, int]]:
         """Run through all numbered paths."""
-        lattice = self.circuit.ground.lattice
+        lattice = self.circuit.prepared.lattice
         for k in range(lattice.levels + 1):
             for features in itertools.combinations(range(len(self.columns)), k):
                 rank = sum(math.comb(f, i + 1) for i, f in enumerate(features))
@@ -144,30 +144,30 @@ def cases(draw, where=None, **fixed):
 @given(cases())
 @settings(max_examples=25)
 def test_counts_and_least_costs_of_every_path(case):
-    ground = case.circuit.ground
+    prepared = case.circuit.prepared
     for path, node in case.paths():
         counts = case.counts(case.rows(path))
-        enough = sum(counts) >= ground.plan.question.minsup
-        assert bool(ground.inside.exists[node]) is enough
+        enough = sum(counts) >= prepared.plan.question.minsup
+        assert bool(prepared.inside.exists[node]) is enough
         if enough:
-            assert ground.inside.counts[node].tolist() == counts
-        for d, budget in enumerate(ground.plan.budgets):
+            assert prepared.inside.counts[node].tolist() == counts
+        for d, budget in enumerate(prepared.plan.budgets):
             least = case.least(path, budget.form)
-            found = int(ground.inside.least[d, node])
+            found = int(prepared.inside.least[d, node])
             assert found == least if enough else found == INFINITY
 
 
 @given(cases())
 @settings(max_examples=25)
 def test_what_splits_cost_at_least_on_every_path_of_the_last_level(case):
-    plan, lattice = case.circuit.ground.plan, case.circuit.ground.lattice
-    ground = prepare(make_plan(plan.question), case.data, Switches(), Monitor())
-    assert ground.splits.shape[1] == len(ground.inside.exists) - int(lattice.base[-1])
+    plan, lattice = case.circuit.prepared.plan, case.circuit.prepared.lattice
+    prepared = prepare(make_plan(plan.question), case.data, Switches(), Monitor())
+    assert prepared.splits.shape[1] == len(prepared.inside.exists) - int(lattice.base[-1])
     for path, node in case.paths():
         at = node - int(lattice.base[-1])
-        for d, budget in enumerate(ground.plan.budgets):
-            if len(path) == lattice.levels and ground.inside.exists[node]:
-                found, least = int(ground.splits[d, at]), case.least_split(path, budget.form)
+        for d, budget in enumerate(prepared.plan.budgets):
+            if len(path) == lattice.levels and prepared.inside.exists[node]:
+                found, least = int(prepared.splits[d, at]), case.least_split(path, budget.form)
                 # a form that only counts leaves is not searched: two leaves are the least
                 exact = any(map(any, budget.form.weights))
                 assert found == min(least, INFINITY) if exact else found <= least
@@ -177,20 +177,20 @@ def test_what_splits_cost_at_least_on_every_path_of_the_last_level(case):
 @settings(max_examples=25)
 def test_a_path_is_live_iff_a_split_that_makes_it_is_affordable(case):
     """Say the recurrence once more, path by path."""
-    ground, outside = case.circuit.ground, case.circuit.outside
+    prepared, outside = case.circuit.prepared, case.circuit.outside
     number = dict(case.paths())
-    least = ground.inside.least.astype(object)
+    least = prepared.inside.least.astype(object)
     for path, node in number.items():
         if not path:
-            fits = all(least[d, 0] <= b.limit for d, b in enumerate(ground.plan.budgets))
-            assert bool(outside.live[0]) is (fits and bool(ground.inside.exists[0]))
-            assert outside.budgets[0].tolist() == [b.limit for b in ground.plan.budgets]
+            fits = all(least[d, 0] <= b.limit for d, b in enumerate(prepared.plan.budgets))
+            assert bool(outside.live[0]) is (fits and bool(prepared.inside.exists[0]))
+            assert outside.budgets[0].tolist() == [b.limit for b in prepared.plan.budgets]
             continue
         left = []
         for f, _ in path:
             above = number[tuple(x for x in path if x[0] != f)]
             beside = number[tuple((g, n ^ (g == f)) for g, n in path)]
-            if not (outside.live[above] and ground.inside.exists[[node, beside]].all()):
+            if not (outside.live[above] and prepared.inside.exists[[node, beside]].all()):
                 continue
             rest = outside.budgets[above] - least[:, beside]
             if (least[:, node] <= rest).all():
@@ -207,7 +207,7 @@ def test_a_path_is_live_iff_a_split_that_makes_it_is_affordable(case):
 def test_with_one_budget_every_live_path_is_part_of_a_tree_within_it(where, data):
     """Fix the path: the cheapest tree that contains all its literals on one way must fit."""
     case = data.draw(cases(where))
-    budgets = case.circuit.ground.plan.budgets
+    budgets = case.circuit.prepared.plan.budgets
     if len(budgets) != 1:
         return  # every tree meets it
     (budget,) = budgets
@@ -236,7 +236,7 @@ def test_without_a_limit_every_path_with_enough_rows_on_both_sides_is_live(where
     )
     question = ask(data, adtc.Space(max_depth=4), semiring=COUNT, where=where)
     circuit = fast.run(question, data).circuit
-    assert circuit.ground.plan.budgets == ()
+    assert circuit.prepared.plan.budgets == ()
     assert circuit.outside.live.all()
     assert circuit.outside.live_paths == (1, 8, 24)
 

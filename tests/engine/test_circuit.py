@@ -75,19 +75,19 @@ class Below:
     """Counts the trees below a path by their costs, from the definition of a tree."""
 
     def __init__(self, data: adtc.Data, circuit: circuits.Circuit) -> None:
-        self.circuit, self.ground = circuit, circuit.ground
-        self.space = self.ground.plan.question.space
+        self.circuit, self.prepared = circuit, circuit.prepared
+        self.space = self.prepared.plan.question.space
         self.data = data
         self.X = data.dense()
         keys, member = row_groups(data)
-        place = {k: g for g, members in enumerate(self.ground.plan.groups) for k in members}
+        place = {k: g for g, members in enumerate(self.prepared.plan.groups) for k in members}
         self.group = [place.get(keys[m], -1) for m in member.tolist()]
-        self.forms = [budget.form for budget in self.ground.plan.budgets]
+        self.forms = [budget.form for budget in self.prepared.plan.budgets]
 
     def leaves(self, rows: list[int]) -> Iterator[tuple[int, tuple[int, ...]]]:
         """List the labels a leaf may carry with the leaf's costs."""
         weights = self.data.weights
-        if sum(int(weights[r]) for r in rows) < self.ground.plan.question.minsup:
+        if sum(int(weights[r]) for r in rows) < self.prepared.plan.question.minsup:
             return
         labels = range(len(self.data.labels))
         if self.space.labels == "majority":
@@ -120,7 +120,7 @@ class Below:
 
     def expected(self, path: Literals, node: int) -> int:
         """Count the trees below a path that are within all its budgets."""
-        twins = self.ground.features.twins
+        twins = self.prepared.features.twins
         rows = list(range(self.data.n_rows))
         unused = {twin.feature for some in twins for twin in some}
         for f, negative in path:
@@ -138,9 +138,9 @@ class Below:
         )
 
     def paths(self) -> Iterator[tuple[int, Literals, int]]:
-        lattice = self.ground.lattice
+        lattice = self.prepared.lattice
         for k in range(lattice.levels + 1):
-            for features in itertools.combinations(range(len(self.ground.features.twins)), k):
+            for features in itertools.combinations(range(len(self.prepared.features.twins)), k):
                 rank = sum(math.comb(f, i + 1) for i, f in enumerate(features))
                 for signs in range(1 << k):
                     path = tuple((f, bool(signs >> i & 1)) for i, f in enumerate(features))
@@ -157,7 +157,7 @@ def test_every_tensor_holds_the_trees_within_its_budgets(drawn):
         assert below.expected((), 0) == 0
         return
     for k, path, number in below.paths():
-        node = int(circuit.ground.lattice.base[k]) + number
+        node = int(circuit.prepared.lattice.base[k]) + number
         if not circuit.outside.live[node]:
             continue
         level = circuit.levels[k]
@@ -165,10 +165,10 @@ def test_every_tensor_holds_the_trees_within_its_budgets(drawn):
         assert total_of(level.cells.values[part]) == below.expected(path, node), path
         keys = level.cells.keys[part].tolist()
         assert len(set(keys)) == len(keys)  # one cell per key
-        if k or not circuit.ground.lattice.levels:  # the root's costs are not kept
+        if k or not circuit.prepared.lattice.levels:  # the root's costs are not kept
             assert (level.cells.costs[part] <= circuit.outside.budgets[node]).all()
         assert all(counts_of(level.cells.values[part]))  # no empty cell
-        if k and circuit.ground.plan.budgets:
+        if k and circuit.prepared.plan.budgets:
             first = level.cells.costs[part, 0].tolist()
             assert first == sorted(first)  # products stop early because of this
 

@@ -61,7 +61,7 @@ def assert_same(back, circuit):
             assert type(found[name]) is type(value), name
             assert found[name] == value, name
     for part in ("groups", "totals", "axes", "budgets", "basis", "most_leaves", "axis_names"):
-        assert getattr(back.ground.plan, part) == getattr(circuit.ground.plan, part)
+        assert getattr(back.prepared.plan, part) == getattr(circuit.prepared.plan, part)
     assert back.proof_of_none == circuit.proof_of_none
 
 
@@ -96,9 +96,9 @@ def test_circuits_come_back(drawn, where, switches):
     assert_same(back, result.circuit)
     assert trees(back) == trees(result.circuit)
     # the plan reads keys as before: metrics and constraint are those of the question
-    loaded = fast.Result(back.ground.plan, back, result.keys, result.values)
+    loaded = fast.Result(back.prepared.plan, back, result.keys, result.values)
     assert loaded.tensor() == result.tensor()
-    assert back.ground.plan.question.constraint == question.constraint
+    assert back.prepared.plan.question.constraint == question.constraint
     assert {n: str(t) for n, t in loaded.terms().items()} == {
         n: str(t) for n, t in result.terms().items()
     }
@@ -116,7 +116,7 @@ def test_a_deep_circuit_comes_back_with_its_combined_budgets():
     question = ask(data, space, semiring=COUNT, metrics=["dp"], where="acc >= 0.8 and dp <= 0.3")
     circuit = fast.run(question, data).circuit
     assert len(circuit.levels) == 3
-    assert len(circuit.ground.plan.budgets) > 2
+    assert len(circuit.prepared.plan.budgets) > 2
     assert_same(again(circuit, data), circuit)
 
 
@@ -126,7 +126,7 @@ def test_a_circuit_on_merged_rows_comes_back():
     data, space = adtc.Data.from_arrays(X, X[:, 0] ^ (X[:, 1] & X[:, 2])), deep()[1]
     question = ask(data, space, semiring=COUNT, metrics=["size"], where="acc >= 0.8")
     circuit = fast.run(question, data, switches=Switches(merge_rows=True)).circuit
-    assert circuit.ground.features.columns.shape[1] < data.n_rows
+    assert circuit.prepared.features.columns.shape[1] < data.n_rows
     assert_same(again(circuit, data), circuit)
 
 

@@ -33,9 +33,9 @@ def credit() -> adtc.Data:
 def grown(data: adtc.Data, space: adtc.Space, metrics=("error",), where=None) -> circuit.Circuit:
     """Make the whole circuit, which tells what was to be foreseen."""
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    ground = prepare(make_plan(question), data, Switches(), Monitor())
-    limits = [budget.limit for budget in ground.plan.budgets]
-    return circuit.grow(ground, limits, Monitor())
+    prepared = prepare(make_plan(question), data, Switches(), Monitor())
+    limits = [budget.limit for budget in prepared.plan.budgets]
+    return circuit.grow(prepared, limits, Monitor())
 
 
 def trees_of(level: circuit.Level) -> int:
@@ -52,7 +52,7 @@ def test_ceilings_and_drawn_trees(problem) -> None:
         if not made.levels:
             continue
         for fine in (False, True):
-            top = ceiling(made.ground, made.outside, fine=fine)
+            top = ceiling(made.prepared, made.outside, fine=fine)
             for level, trees, cells in zip(made.levels, top.trees, top.cells, strict=True):
                 assert trees_of(level) <= trees * (1 + 1e-9)
                 assert len(level.cells.keys) <= cells
@@ -80,7 +80,7 @@ def test_ceilings_and_drawn_trees(problem) -> None:
 )
 def test_trees_and_cells_are_estimated(credit, space, where) -> None:
     made = grown(credit, space, FAIR, where)
-    found = estimate(made.ground, made.outside)
+    found = estimate(made.prepared, made.outside)
     assert found is not None
     assert found.trees is not None
     assert found.cells is not None
@@ -93,7 +93,7 @@ def test_trees_and_cells_are_estimated(credit, space, where) -> None:
 
 def test_lower_bounds_hold(credit) -> None:
     made = grown(credit, adtc.Space(max_depth=3, relminsup=0.15), FAIR)
-    top = ceiling(made.ground, made.outside, fine=True)
+    top = ceiling(made.prepared, made.outside, fine=True)
     actual = len(made.root.keys)
     for free, share in ((False, 0), (True, 1 / 50)):
         sample = draw(top, 0, 20_000, free=free)
@@ -104,16 +104,16 @@ def test_lower_bounds_hold(credit) -> None:
 def test_nothing_live_is_nothing_to_estimate(credit) -> None:
     space = adtc.Space(max_depth=2, relminsup=0.2)
     made = grown(credit, space, (), "error <= 1")
-    found = estimate(made.ground, made.outside)
+    found = estimate(made.prepared, made.outside)
     assert found is not None
     assert (found.cells, found.memory) == ((0.0,), 0.0)
-    refuse_if_too_large(made.ground, made.outside, Monitor(memory_limit=1))
+    refuse_if_too_large(made.prepared, made.outside, Monitor(memory_limit=1))
 
 
 def test_a_budget_narrows_the_box(credit) -> None:
     space = adtc.Space(max_depth=3, relminsup=0.2)
     made = grown(credit, space, ("N11", "N01"), "270 <= error <= 280")
-    plan, least = made.ground.plan, made.ground.inside.root
+    plan, least = made.prepared.plan, made.prepared.inside.root
     bound = box(plan, least, [budget.limit for budget in plan.budgets])
     assert len(made.root.keys) <= bound <= 11 * 701
 
@@ -128,9 +128,9 @@ def test_kinds_that_were_not_seen() -> None:
 
 def asked(data: adtc.Data, space: adtc.Space, metrics, where=None):
     question = ask(data, space, semiring=COUNT, metrics=metrics, where=where)
-    ground = prepare(make_plan(question), data, Switches(), Monitor())
-    limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    return ground, outside_pass(ground.lattice, ground.inside, limits, Monitor())
+    prepared = prepare(make_plan(question), data, Switches(), Monitor())
+    limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
+    return prepared, outside_pass(prepared.lattice, prepared.inside, limits, Monitor())
 
 
 LARGE = adtc.Space(max_depth=4, relminsup=0.1)
@@ -173,18 +173,18 @@ def test_what_may_fit_is_not_refused(credit, memory) -> None:
     made = grown(credit, space, FAIR)
     monitor = Monitor(memory_limit=memory)
     assert 48 * len(made.root.keys) < monitor.memory
-    refuse_if_too_large(made.ground, made.outside, monitor)
+    refuse_if_too_large(made.prepared, made.outside, monitor)
 
 
 def test_a_constraint_makes_it_fit(credit) -> None:
-    ground, outside = asked(credit, LARGE, METRICS, "acc >= 0.745")
-    refuse_if_too_large(ground, outside, Monitor(memory_limit=MEMORY))
+    prepared, outside = asked(credit, LARGE, METRICS, "acc >= 0.745")
+    refuse_if_too_large(prepared, outside, Monitor(memory_limit=MEMORY))
 
 
 def test_the_root_alone_decides(credit) -> None:
-    ground, outside = asked(credit, LARGE, ("error",))
-    top = ceiling(ground, outside)
-    assert refusal.sample_root(ground, outside, top, 10**6) is None
+    prepared, outside = asked(credit, LARGE, ("error",))
+    top = ceiling(prepared, outside)
+    assert refusal.sample_root(prepared, outside, top, 10**6) is None
 
 
 def test_rounding_never_draws_what_has_no_weight() -> None:

@@ -15,7 +15,7 @@ from adtc.engine.lattice import numbered_paths, path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.record import RunRecord
-from adtc.engine.running import Engine
+from adtc.engine.run import Engine
 from adtc.errors import QueryError, TooLargeError, UnknownMetricError
 
 SPACE = adtc.Space(max_depth=3, relminsup=0.2)
@@ -65,10 +65,10 @@ def test_features_subproblems_axes_and_groups_are_those_of_the_run(
     where = "acc >= 0.74 and dp <= 0.1"
     given = adtc.explain(credit, space, where, ["size"])
     result = fast.run(ask(credit, space, semiring=COUNT, where=where, metrics=["size"]), credit)
-    ground = result.circuit.ground
-    n = len(ground.features.twins)
+    prepared = result.circuit.prepared
+    n = len(prepared.features.twins)
     assert given.distinct_features == n
-    assert given.usable_features == ground.features.multiplicity.sum()
+    assert given.usable_features == prepared.features.multiplicity.sum()
     assert list(given.subproblems) == path_counts(numbered_paths(n, max_depth))
     assert len(given.subproblems) == len(result.circuit.outside.live_paths)
     assert given.row_groups == len(result.plan.groups)

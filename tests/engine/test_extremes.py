@@ -8,9 +8,9 @@ import pytest
 
 import adtc
 from adtc.engine import prepare as preparing
-from adtc.engine.extremes import Extremes
 from adtc.engine.nearest import nearest
 from adtc.engine.prepare import prepare
+from adtc.engine.run import Run
 from adtc.engine.switches import Switches
 from adtc.errors import ConstraintSyntaxError, QueryError
 
@@ -85,19 +85,19 @@ def test_the_pass_that_found_the_best_serves_the_count(monkeypatch):
 
 
 def test_another_space_or_bound_needs_a_ground_of_its_own():
-    def ground(where, space=SPACE, metrics=()):
+    def prepared(where, space=SPACE, metrics=()):
         question = adtc.engine.query.ask(
             DATA, space, semiring=adtc.semirings.COUNT, metrics=metrics, where=where
         )
         plan = adtc.engine.plan.make_plan(question)
         return prepare(plan, DATA, Switches(), adtc.Monitor())
 
-    known = ground("error <= 20")
-    assert known.serves(ground("error <= 10").plan)
-    assert not known.serves(ground("error + size <= 20").plan)
-    assert not known.serves(ground("error <= 20 and size <= 3").plan)
-    assert not known.serves(ground("error <= 20", adtc.Space(max_depth=2, minsup=2)).plan)
-    assert not known.serves(ground("error <= 20", metrics=["dp"]).plan)
+    known = prepared("error <= 20")
+    assert known.serves(prepared("error <= 10").plan)
+    assert not known.serves(prepared("error + size <= 20").plan)
+    assert not known.serves(prepared("error <= 20 and size <= 3").plan)
+    assert not known.serves(prepared("error <= 20", adtc.Space(max_depth=2, minsup=2)).plan)
+    assert not known.serves(prepared("error <= 20", metrics=["dp"]).plan)
 
 
 def test_a_profile_takes_them_over_its_own_trees():
@@ -147,9 +147,9 @@ def test_no_tree_near_enough_is_told_in_figures():
 
 def test_a_value_is_found_once_per_call(monkeypatch):
     found = []
-    honest = Extremes._find
+    honest = Run._extreme
     monkeypatch.setattr(
-        Extremes, "_find", lambda self, *asked: found.append(asked) or honest(self, *asked)
+        Run, "_extreme", lambda self, *asked: found.append(asked) or honest(self, *asked)
     )
     data = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1], [0, 0]], [1, 1, 0, 0])
     where = "error <= least(error) + 1"

@@ -86,8 +86,8 @@ def test_fairness_on_a_real_table_needs_no_wide_numbers(adult):
 
 def test_two_sides_of_one_bound_are_not_combined(adult):
     question = ask(adult, SPACE, semiring=COUNT, where="0.79 <= acc <= 0.82 and dp <= 0.1")
-    ground = prepare(make_plan(question), adult, Switches(), adtc.Monitor())
-    mixed = [b for b in ground.plan.budgets if b.mixed]
+    prepared = prepare(make_plan(question), adult, Switches(), adtc.Monitor())
+    mixed = [b for b in prepared.plan.budgets if b.mixed]
     assert mixed
     for budget in mixed:
         assert any(budget.form.vector())

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 import adtc
 from adtc import estimator
 from adtc.algebra import trees
-from adtc.engine.scoring import score
+from adtc.engine.score import score
 from adtc.errors import ADTCError, DataError, QueryError, UnknownColumnError, UnknownMetricError
 from adtc.estimator import TreeSetClassifier
 

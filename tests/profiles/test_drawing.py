@@ -17,7 +17,7 @@ import oracle
 from adtc.algebra.forests import Forest
 from adtc.algebra.semirings import counting_draw
 from adtc.algebra.trees import Leaf, Split, predict, to_string
-from adtc.engine.scoring import score
+from adtc.engine.score import score
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 from adtc.profiles import drawing, numbered

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked, command, table_command
-from adtc.cli.nothing import nearest_told
+from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
 
@@ -164,7 +164,7 @@ def explain(asked: Asked, metrics: tuple[str, ...], run_it: bool) -> Answer:
 def _scores(tree: "Tree", data: "Data", asked: Asked, *objectives: str) -> dict[str, text.Value]:
     """Measure a tree anew, row by row: the usual metrics and those of the question."""
     from adtc.algebra.formula import names, parse
-    from adtc.engine.scoring import score
+    from adtc.engine.score import score
 
     mentioned = sorted(names(parse(asked.where)) - {"N"}) if asked.where else []
     wanted = dict.fromkeys([*objectives, "size", "error", "acc", *_gaps(data), *mentioned])

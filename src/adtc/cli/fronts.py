@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked
-from adtc.cli.nothing import Told, nearest_told
+from adtc.cli.infeasible import Told, nearest_told
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 from adtc.cli.sources import opened

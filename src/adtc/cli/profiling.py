@@ -10,7 +10,7 @@ import click
 
 from adtc.cli import completion, fronts, text
 from adtc.cli.asking import Asked, table_command
-from adtc.cli.nothing import nearest_told
+from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance

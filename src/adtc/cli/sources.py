@@ -11,7 +11,7 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Answering, Asked, command
-from adtc.cli.nothing import Told, nearest_told
+from adtc.cli.infeasible import Told, nearest_told
 from adtc.cli.options import QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched

@@ -56,7 +56,7 @@ class Circuit:
         Cell pairs that ⊗ looked at.
     """
 
-    ground: Prepared
+    prepared: Prepared
     outside: Outside
     levels: tuple[Level, ...]
     cell_scan: int
@@ -67,7 +67,7 @@ class Circuit:
 
         Then no good tree exists, and one inside pass proves it. None if there is no such budget.
         """
-        pairs = zip(self.ground.plan.budgets, self.ground.inside.root, strict=True)
+        pairs = zip(self.prepared.plan.budgets, self.prepared.inside.root, strict=True)
         return next(((b, least) for b, least in pairs if b.limit < least < INFINITY), None)
 
     @property
@@ -80,31 +80,31 @@ class Circuit:
         return Cells(level.cells.keys[part], level.cells.values[part], level.cells.costs[part])
 
 
-def grow(ground: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit:
+def grow(prepared: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit:
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
     monitor.check()
     limit = np.array(limits, np.int64)
-    outside = outside_pass(ground.lattice, ground.inside, limit, monitor)
-    refuse_if_too_large(ground, outside, monitor)
-    builder = _Builder(ground, outside, _worth_a_split(ground, outside), monitor)
+    outside = outside_pass(prepared.lattice, prepared.inside, limit, monitor)
+    refuse_if_too_large(prepared, outside, monitor)
+    builder = _Builder(prepared, outside, _worth_a_split(prepared, outside), monitor)
     levels, scanned = builder.levels()
-    return Circuit(replace(ground, splits=None), outside, levels, scanned)
+    return Circuit(replace(prepared, splits=None), outside, levels, scanned)
 
 
-def _worth_a_split(ground: Prepared, outside: Outside) -> Array:
+def _worth_a_split(prepared: Prepared, outside: Outside) -> Array:
     """Tell which live paths of the last level may have trees within budget beside single leaves."""
-    last = int(ground.lattice.base[-1])
+    last = int(prepared.lattice.base[-1])
     live: Array = outside.live[last:]
-    if ground.splits is None:
+    if prepared.splits is None:
         return live
-    return np.logical_and(live, (ground.splits <= outside.budgets[last:].T).all(axis=0))
+    return np.logical_and(live, (prepared.splits <= outside.budgets[last:].T).all(axis=0))
 
 
 @dataclass(frozen=True, slots=True)
 class _Builder:
     """Fills the levels of a circuit, last one first; jobs are independent of one another."""
 
-    ground: Prepared
+    prepared: Prepared
     outside: Outside
     splitting: Array  # which paths of the last level hold more than a leaf
     monitor: Monitor
@@ -113,16 +113,16 @@ class _Builder:
     @property
     def functionals(self) -> int:
         """Count the budgets."""
-        return len(self.ground.plan.budgets)
+        return len(self.prepared.plan.budgets)
 
     @property
     def multiplicity(self) -> Array:
         """Count the original features behind each distinct one."""
-        return self.ground.features.multiplicity
+        return self.prepared.features.multiplicity
 
     def levels(self) -> tuple[tuple[Level, ...], int]:
         """Make the tensors of all levels, root first; none if the root is not live."""
-        lattice, live = self.ground.lattice, self.outside.live
+        lattice, live = self.prepared.lattice, self.outside.live
         if not live[0]:
             return (), 0
         sizes = path_counts(lattice)
@@ -135,7 +135,7 @@ class _Builder:
             nodes = np.flatnonzero(live[first : first + sizes[level]])
             bounds = np.zeros(sizes[level])
             largest = _core.bound_level(
-                lattice, level, nodes, self.ground.plan.question.schema.labels, self.multiplicity,
+                lattice, level, nodes, self.prepared.plan.question.schema.labels, self.multiplicity,
                 live, totals, bounds,
             )  # fmt: skip
             limbs = self._limbs(largest, level)
@@ -146,14 +146,14 @@ class _Builder:
 
     def _last(self, size: int) -> tuple[Level, int]:
         """Make the tensors of the last level: those of single leaves, others from pair counts."""
-        ground, lattice, outside = self.ground, self.ground.lattice, self.outside
+        prepared, lattice, outside = self.prepared, self.prepared.lattice, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         last = int(lattice.base[-1])
         pool = _core.Pool(self._limbs(math.inf, lattice.levels), self.functionals)
         single = np.flatnonzero(outside.live[last:] & ~self.splitting)
         _core.fill_single(
-            pool, 0, lattice, ground.leaves, single, ground.inside.counts, outside.budgets, starts,
-            stops,
+            pool, 0, lattice, prepared.leaves, single, prepared.inside.counts, outside.budgets,
+            starts, stops,
         )  # fmt: skip
         marked = np.zeros_like(outside.live)
         marked[last:] = self.splitting
@@ -163,7 +163,7 @@ class _Builder:
 
         def job(at: int) -> int:
             return _core.fill_last(
-                self.monitor.control, pool, at + 1, ground.table, lattice, ground.leaves,
+                self.monitor.control, pool, at + 1, prepared.table, lattice, prepared.leaves,
                 self.multiplicity, jobs[at].start, jobs[at].stop, wanted, outside.budgets,
                 self._most_bytes(pool), starts, stops,
             )  # fmt: skip
@@ -175,7 +175,7 @@ class _Builder:
         self, level: int, nodes: Array, below: _core.Level, limbs: int, size: int
     ) -> tuple[Level, int]:
         """Make the tensors of a level from those below it."""
-        ground, outside = self.ground, self.outside
+        prepared, outside = self.prepared, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         # nobody multiplies the root's tensor, so it needs no costs
         pool = _core.Pool(limbs, self.functionals if level else 0)
@@ -187,9 +187,9 @@ class _Builder:
 
         def job(at: int) -> int:
             return _core.fill_level(
-                self.monitor.control, pool, at, ground.lattice, level, chunks[at], ground.leaves,
-                self.multiplicity, ground.inside.counts, outside.live, outside.budgets, below,
-                self._most_bytes(pool), starts, stops,
+                self.monitor.control, pool, at, prepared.lattice, level, chunks[at],
+                prepared.leaves, self.multiplicity, prepared.inside.counts, outside.live,
+                outside.budgets, below, self._most_bytes(pool), starts, stops,
             )  # fmt: skip
 
         scanned = run_jobs(job, range(len(chunks)), f"tensors of level {level}", self.monitor)
@@ -211,7 +211,7 @@ class _Builder:
         """Divide the walk over the last level into ranges of first features."""
         if not behind[0]:
             return []
-        firsts = behind[1 : 1 + 2 * self.ground.lattice.features].reshape(-1, 2).sum(axis=1)
+        firsts = behind[1 : 1 + 2 * self.prepared.lattice.features].reshape(-1, 2).sum(axis=1)
         threads = self.monitor.threads
         share = int(firsts.sum()) // (4 * threads) if threads > 1 else _PATHS
         return _ranges(firsts.tolist(), min(_PATHS, share)) or [range(1)]  # the root alone
@@ -225,9 +225,9 @@ class _Builder:
         if math.isfinite(largest):
             bits = math.frexp(largest * (1 + 1e-6) + 1)[1]
         else:
-            lattice = self.ground.lattice
+            lattice = self.prepared.lattice
             depth = lattice.levels + lattice.rest - level
-            labels = self.ground.plan.question.schema.labels
+            labels = self.prepared.plan.question.schema.labels
             bits = all_trees(depth, int(self.multiplicity.sum()), labels).bit_length()
         return max(1, -(-bits // 64))
 

@@ -37,7 +37,7 @@ _MOST_SPLITS = 2**25
 class Ceiling:
     """Upper bounds of the levels of a circuit, root first, and what trees are drawn from."""
 
-    ground: Prepared
+    prepared: Prepared
     outside: Outside
     ways: _core.Ways
     bounds: _core.Bounds
@@ -52,7 +52,7 @@ class Ceiling:
     def bytes(self, cells: Sequence[float]) -> float:
         """Return how many bytes so many cells of each level need."""
         bits = math.frexp(self.trees[0])[1] if math.isfinite(self.trees[0]) else _WORD
-        return bytes_of(self.ground.plan, bits, cells)
+        return bytes_of(self.prepared.plan, bits, cells)
 
     def by_size(self, level: int) -> Array:
         """Return upper bounds of the trees below each live path of a level: ``[path, size]``."""
@@ -103,7 +103,7 @@ def box(plan: Plan, least: Sequence[int], limits: Sequence[int]) -> float:
 
 
 def ceiling(
-    ground: Prepared,
+    prepared: Prepared,
     outside: Outside,
     *,
     fine: bool = False,
@@ -125,12 +125,12 @@ def ceiling(
     enough
         A number of cells of the root that needs no tighter bound.
     """
-    plan, lattice, n = ground.plan, ground.lattice, len(ground.features.twins)
+    plan, lattice, n = prepared.plan, prepared.lattice, len(prepared.features.twins)
     if sizes is None and plan.question.space.max_size is not None:
         sizes = plan.most_leaves if plan.most_leaves <= _SIZES else None
     paths, drawn = path_counts(lattice), fine or drawable
     above, columns = sum(paths[:-1]), 1 if sizes is None else sizes + 1
-    ways = _ways(ground, outside)
+    ways = _ways(prepared, outside)
     bounds = _core.Bounds(
         trees=np.zeros((above, columns)),
         splitting=np.zeros(above),
@@ -148,15 +148,15 @@ def ceiling(
     trees, cells = (found.tolist() for found in _core.bound_levels(ways, spans, bounds, fine))
     if cells[0] > enough:
         limits = [int(b) for b in outside.budgets[0]]
-        cells[0] = min(cells[0], box(plan, ground.inside.root, limits))
-    return Ceiling(ground, outside, ways, bounds, tuple(trees), tuple(cells))
+        cells[0] = min(cells[0], box(plan, prepared.inside.root, limits))
+    return Ceiling(prepared, outside, ways, bounds, tuple(trees), tuple(cells))
 
 
-def _ways(ground: Prepared, outside: Outside) -> _core.Ways:
+def _ways(prepared: Prepared, outside: Outside) -> _core.Ways:
     """Say which trees there are."""
-    leaves, inside = ground.leaves, ground.inside
+    leaves, inside = prepared.leaves, prepared.inside
     return _core.Ways(
-        lattice=ground.lattice,
+        lattice=prepared.lattice,
         costs=_core.Costs(
             leaves.cost_weights,
             leaves.cost_constants,
@@ -170,10 +170,10 @@ def _ways(ground: Prepared, outside: Outside) -> _core.Ways:
         key_weights=leaves.key_weights,
         key_constant=leaves.key_constant,
         trivial_splits=leaves.trivial_splits,
-        multiplicity=ground.features.multiplicity,
+        multiplicity=prepared.features.multiplicity,
         counts=inside.counts,
         support=inside.counts.sum(axis=1, dtype=np.int64),
-        largest=_largest(ground.plan, outside),
+        largest=_largest(prepared.plan, outside),
         live=outside.live,
         least=inside.least,
         budgets=outside.budgets,
@@ -295,7 +295,7 @@ def draw(
     keys, owners, trivial, tried = _core.draw_trees(
         found.ways,
         found.bounds,
-        found.ground.table,
+        found.prepared.table,
         level,
         attempts,
         seed,
@@ -329,17 +329,17 @@ class Estimate:
     memory: float | None
 
 
-def estimate(ground: Prepared, outside: Outside) -> Estimate | None:
+def estimate(prepared: Prepared, outside: Outside) -> Estimate | None:
     """Estimate the tensors' sizes by drawing trees from every level.
 
     None if there are too many paths to draw from.
     """
     if not outside.live[0]:
-        none = (0.0,) * (ground.lattice.levels + 1)
+        none = (0.0,) * (prepared.lattice.levels + 1)
         return Estimate(none, none, 0.0, 0.0, 0.0)
-    if not can_draw(ground, None):
+    if not can_draw(prepared, None):
         return None
-    top = ceiling(ground, outside, fine=True)
+    top = ceiling(prepared, outside, fine=True)
     samples = [_enough(top, level) for level in range(len(top.cells))]
     if min(len(sample.keys) for sample in samples) < _FEW:
         return Estimate(None, None, samples[0].most, None, None)
@@ -362,10 +362,10 @@ def _enough(top: Ceiling, level: int) -> Sample:
     return sample
 
 
-def can_draw(ground: Prepared, sizes: int | None) -> bool:
+def can_draw(prepared: Prepared, sizes: int | None) -> bool:
     """Tell whether there is room to note how trees are drawn below every path."""
-    above, n = int(ground.lattice.base[-1]), len(ground.features.twins)
-    return above * n * ((sizes or ground.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS
+    above, n = int(prepared.lattice.base[-1]), len(prepared.features.twins)
+    return above * n * ((sizes or prepared.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS
 
 
 def _pairs(trees: Sequence[float], cells: Sequence[float]) -> float:

@@ -8,25 +8,26 @@ and sets what came out beside what was foreseen.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from adtc.algebra.formula import Formula, Truth, parse
 from adtc.algebra.metrics import DEPTH
 from adtc.data import Data
-from adtc.engine import answers, layout
-from adtc.engine.asking import opened
+from adtc.engine import layout, refusal
 from adtc.engine.bounds import outside_pass
-from adtc.engine.estimate import bits_of_all_trees, bytes_of
+from adtc.engine.circuit import Circuit
+from adtc.engine.estimate import bits_of_all_trees, bytes_of, ceiling, estimate
 from adtc.engine.lattice import distinct_features
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import by_depth, narrowed
+from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Plan, make_plan
+from adtc.engine.prepare import prepare
 from adtc.engine.pushing import parts_of
 from adtc.engine.query import Definitions, Question, Space
 from adtc.engine.record import RunRecord
-from adtc.engine.running import Engine, takes_fast
+from adtc.engine.run import Engine, fast_question, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wording import (
     AxisRange,
@@ -36,9 +37,6 @@ from adtc.engine.wording import (
     parts_in_words,
 )
 from adtc.errors import TooLargeError
-
-if TYPE_CHECKING:
-    from adtc.engine.circuit import Circuit
 
 # Measured on the bundled tables, on one thread; see `Explanation.seconds`.
 SECONDS_PER_SUBPROBLEM = {"fast": 8e-6, "spec": 5e-5}
@@ -176,7 +174,7 @@ class Comparison:
 def explain(
     data: Data,
     space: Space,
-    where: answers.Where = None,
+    where: str | Formula | None = None,
     metrics: Sequence[str] = (),
     define: Definitions | None = None,
     *,
@@ -208,10 +206,10 @@ def explain(
     with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
         question = run.ask(where=where, metrics=metrics)
     told = parse(where) if isinstance(where, str) else where or Truth(True)
-    fast, constraint = takes_fast(engine, question), question.constraint
-    if fast:
-        question = narrowed(question)
-        space = question.space
+    narrow, constraint = fast_question(engine, question), question.constraint
+    reason = _reason(engine, narrow or question)
+    if fast := narrow is not None:
+        question, space = narrow, narrow.space
     features = distinct_features(data, question.minsup)
     usable, distinct = int(features.multiplicity.sum()), len(features.twins)
     groups = sum(n > 0 for n in question.schema.totals.values())
@@ -245,7 +243,7 @@ def explain(
             "memory": None,
         }
     explanation = Explanation(
-        reason=_reason(engine, question),
+        reason=reason,
         rows=data.total,
         features=data.n_features,
         usable_features=usable,
@@ -265,23 +263,19 @@ def explain(
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
     """Run the bounds passes and draw trees, to estimate how large the tensors will be."""
-    from adtc.engine import refusal
-    from adtc.engine.estimate import ceiling, estimate
-    from adtc.engine.prepare import prepare
-
     try:
-        ground = prepare(plan, data, Switches(), monitor)
+        prepared = prepare(plan, data, Switches(), monitor)
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
-    limits = np.array([budget.limit for budget in ground.plan.budgets], np.int64)
-    outside = outside_pass(ground.lattice, ground.inside, limits, monitor)
+    limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
+    outside = outside_pass(prepared.lattice, prepared.inside, limits, monitor)
     explanation = replace(explanation, live=outside.live_paths)
     try:
-        refusal.refuse_if_too_large(ground, outside, monitor)
+        refusal.refuse_if_too_large(prepared, outside, monitor)
     except TooLargeError as error:
-        most = ceiling(ground, outside).cells[0]
+        most = ceiling(prepared, outside).cells[0]
         return replace(explanation, refusal=str(error), most_cells=most)
-    found = estimate(ground, outside)
+    found = estimate(prepared, outside)
     if found is None:
         return explanation
     explanation = replace(explanation, most_cells=found.most_cells)
@@ -301,7 +295,7 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
 def analyze(
     data: Data,
     space: Space,
-    where: answers.Where = None,
+    where: str | Formula | None = None,
     metrics: Sequence[str] = (),
     define: Definitions | None = None,
     *,
@@ -326,17 +320,17 @@ def analyze(
     }
     with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
         question = run.ask(where=where, metrics=metrics)
-        if explanation.engine == "fast":
-            run.record.details["tensors"] = _tensors(run.fast(question).circuit)
+        if (narrow := run.narrowed(question)) is not None:
+            run.record.details["tensors"] = _tensors(run.fast(narrow).circuit)
         else:
-            answers.good_cells(question, data, run.record)
+            run.spec(question)
     return explanation, run.record
 
 
 def _reason(engine: str, question: Question) -> str:
     if engine != "auto":
         return "it was asked for"
-    for axis in narrowed(question).axes:
+    for axis in question.axes:
         if axis.functional is None and axis.public and axis is not DEPTH:
             return f"the metric '{axis.name}' does not add up over leaves"
     return "every metric needed adds up over leaves"
@@ -346,11 +340,11 @@ def _seconds(engine: str, subproblems: Sequence[int]) -> float:
     return SECONDS_TO_START[engine] + SECONDS_PER_SUBPROBLEM[engine] * sum(subproblems)
 
 
-def _tensors(circuit: "Circuit") -> dict[str, Any]:
+def _tensors(circuit: Circuit) -> dict[str, Any]:
     """Tell how large the tensors of a run were, by the measure of the estimate."""
     cells = [len(level.cells.keys) for level in circuit.levels]
     bits = max((64 * level.cells.values.shape[1] for level in circuit.levels), default=0)
-    needed = bytes_of(circuit.ground.plan, bits, [float(n) for n in cells]) if cells else 0
+    needed = bytes_of(circuit.prepared.plan, bits, [float(n) for n in cells]) if cells else 0
     return {"cells": cells, "bytes": round(needed)}
 
 

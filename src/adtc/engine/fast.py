@@ -1,6 +1,6 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.algebra.affine import affine
 from adtc.algebra.formula import Formula, Term, Truth
 from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semirings import COUNT
@@ -20,11 +19,12 @@ from adtc.engine import circuit as circuits
 from adtc.engine.columns import Column, evaluate, least_at, satisfied
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
-from adtc.engine.plan import AxisColumns, Budget, Plan, make_plan
+from adtc.engine.plan import AxisColumns, Plan, make_plan
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
-from adtc.engine.scoring import plain
+from adtc.engine.record import RunRecord
+from adtc.engine.score import plain
 from adtc.engine.switches import Switches
 from adtc.engine.values import distinct_values, side_by_side
 from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
@@ -122,58 +122,25 @@ def run(
     if by_depth(question):
         return _depth_by_depth(question, data, switches, monitor)
     plan = make_plan(question, push=switches.push)
-    ground = prepare(plan, data, switches, monitor, known=known)
-    limits = [budget.limit for budget in ground.plan.budgets]
-    return good_cells(circuits.grow(ground, limits, monitor))
+    prepared = prepare(plan, data, switches, monitor, known=known)
+    limits = [budget.limit for budget in prepared.plan.budgets]
+    return good_cells(circuits.grow(prepared, limits, monitor))
 
 
-def optimum(
-    question: Question,
-    data: Data,
-    sign: int,
-    *,
-    switches: Switches = Switches(),  # noqa: B008  # frozen
-    monitor: Monitor | None = None,
-) -> Result:
-    """Make a result that holds the least (sign 1) or largest (−1) value of the first metric.
-
-    For a metric that is a sum over leaves only trees near the best are looked at: the limit starts
-    at the least value of all trees, good or not, and widens until a good tree is within it.
-    """
-    form = affine(question.metrics[0][1])
-    if form is None or not form.coefficients or by_depth(question):
-        return run(question, data, switches=switches, monitor=monitor)
-    monitor = monitor or Monitor()
-    plan = make_plan(question, push=switches.push, objective=form.scaled(Fraction(sign)))
-    if not any(budget.source == "objective" for budget in plan.budgets):
-        return run(question, data, switches=switches, monitor=monitor)
-    ground = prepare(plan, data, switches, monitor)
-    budgets, roots = ground.plan.budgets, ground.inside.root
-    highest = next(b.limit for b in budgets if b.source == "objective")
-    least, step = _lower_bound(budgets, roots), 0
-    while True:
-        limit = min(highest, least + step)
-        limits = [budget.limit_at(limit) for budget in budgets]
-        result = good_cells(circuits.grow(ground, limits, monitor))
-        if len(result.keys) or limit == highest:
-            return result
-        step = max(1, (highest - least) // 1000, 2 * step)
-
-
-def _lower_bound(budgets: Sequence[Budget], roots: Sequence[int]) -> int:
-    """Bound the objective of every good tree from below.
-
-    q · objective + p · other ≥ its least value, and the other is within its own limit; the budget
-    of the objective alone bounds it, too.
-    """
-    bounds = []
-    for budget, least in zip(budgets, roots, strict=True):
-        if budget.source == "objective":
-            bounds.append(least)
-        elif budget.mixed and budget.mixed[0][1].source == "objective":
-            (q, _), (p, other) = budget.mixed
-            bounds.append(-((p * other.limit - least) // q))
-    return max(bounds)
+def note(record: RunRecord, result: Result) -> None:
+    """Write what a run did into the record."""
+    record.engine, record.num_cells = "fast", len(result.keys)
+    record.cell_scan = result.circuit.cell_scan
+    record.details["live_subproblems"] = list(result.circuit.outside.live_paths)
+    record.details.pop("proof_of_none", None)  # of an earlier attempt, under a tighter limit
+    if proof := result.circuit.proof_of_none:
+        budget, least = proof
+        record.details["proof_of_none"] = {
+            "every good tree": budget.source,
+            "so its value of": budget.form.name,
+            "is at most": budget.limit,
+            "but every tree has at least": least,
+        }
 
 
 def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor: Monitor) -> Result:
@@ -186,9 +153,9 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     def circuit(pushed: Formula, depth: int) -> circuits.Circuit:
         if (pushed, depth) not in made:
             plan = make_plan(question, push=switches.push, pushed=pushed)
-            ground = prepare(plan, data, switches, monitor, depth=depth)
-            limits = [budget.limit for budget in ground.plan.budgets]
-            made[pushed, depth] = circuits.grow(ground, limits, monitor)
+            prepared = prepare(plan, data, switches, monitor, depth=depth)
+            limits = [budget.limit for budget in prepared.plan.budgets]
+            made[pushed, depth] = circuits.grow(prepared, limits, monitor)
         return made[pushed, depth]
 
     found: list[Result] = []
@@ -199,9 +166,9 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
         if deepest:
             values = _less(keys, values, circuit(pushed, deepest - 1).root)
         depths = np.full(len(keys), deepest, np.int64)
-        lookup = full.ground.plan.lookup(keys, depths)
+        lookup = full.prepared.plan.lookup(keys, depths)
         good = satisfied(question.constraint, lookup, len(keys)) & values.any(axis=1)
-        found.append(Result(full.ground.plan, full, keys[good], values[good], depths[good]))
+        found.append(Result(full.prepared.plan, full, keys[good], values[good], depths[good]))
     return Result(
         found[-1].plan,
         found[-1].circuit,
@@ -223,7 +190,7 @@ def _less(keys: npt.NDArray[np.int64], values: Limbs, other: circuits.Cells) -> 
 
 def good_cells(circuit: circuits.Circuit) -> Result:
     """Keep the root's cells that satisfy the whole constraint, also what was not pushed down."""
-    plan, root = circuit.ground.plan, circuit.root
+    plan, root = circuit.prepared.plan, circuit.root
     if plan.residual == Truth(True):
         return Result(plan, circuit, root.keys, root.values)
     # part by part: columns of all cells would take many times the memory of the tensor

@@ -51,11 +51,11 @@ class Ruler:
     """Finds the keys of a tree's parts, or says why it is none of the good trees."""
 
     def __init__(self, circuit: Circuit) -> None:
-        self.circuit, self.ground = circuit, circuit.ground
-        table = self.ground.table
+        self.circuit, self.prepared = circuit, circuit.prepared
+        table = self.prepared.table
         self._distinct = {
             twin.feature: (f, number)
-            for f, twins in enumerate(self.ground.features.twins)
+            for f, twins in enumerate(self.prepared.features.twins)
             for number, twin in enumerate(twins)
         }
         self._shifts = np.repeat(table.plane_shift, np.diff(table.offsets))
@@ -68,14 +68,14 @@ class Ruler:
         """Measure a whole tree."""
         if not isinstance(tree, Leaf | Split):
             raise QueryError(f"expected a tree made of Leaf and Split, but {tree!r} came.")
-        lattice, features = self.ground.lattice, len(self.ground.features.twins)
+        lattice, features = self.prepared.lattice, len(self.prepared.features.twins)
         # where features run out before the depth does, no tree is too deep
         most = lattice.levels + lattice.rest if lattice.levels < features else depth(tree)
         if depth(tree) > most:
             raise _not_good(f"its depth is {depth(tree)}, at most {most} is allowed")
         measured = self._measure(tree, self._rows, frozenset())
         limits = self.circuit.outside.budgets[0]
-        plan = self.ground.plan
+        plan = self.prepared.plan
         for budget, cost, limit in zip(plan.budgets, measured.cost, limits, strict=True):
             if cost > limit:
                 raise _not_good(f"it does not keep to '{budget.source}'")
@@ -86,7 +86,7 @@ class Ruler:
             return self._measure_leaf(tree.label, rows)
         if tree.feature in above:
             raise _not_good(f"it tests feature {tree.feature} twice on one path")
-        leaves = self.ground.leaves
+        leaves = self.prepared.leaves
         if tree.feature not in self._distinct:
             raise _not_good(
                 f"feature {tree.feature} is not in the table, or less than {leaves.minsup} rows "
@@ -98,9 +98,9 @@ class Ruler:
                 f"{tree.t1.label}"
             )
         f, number = self._distinct[tree.feature]
-        flipped = self.ground.features.twins[f][number].flipped
+        flipped = self.prepared.features.twins[f][number].flipped
         one, zero = (tree.t0, tree.t1) if flipped else (tree.t1, tree.t0)
-        words, below = self.ground.table.words[f], above | {tree.feature}
+        words, below = self.prepared.table.words[f], above | {tree.feature}
         return MeasuredSplit(
             f,
             number,
@@ -109,7 +109,7 @@ class Ruler:
         )
 
     def _measure_leaf(self, label: int, rows: Array) -> MeasuredLeaf:
-        leaves, table = self.ground.leaves, self.ground.table
+        leaves, table = self.prepared.leaves, self.prepared.table
         counts = np.zeros(len(table.totals), np.int64)
         weighted = np.bitwise_count(rows).astype(np.int64) << self._shifts
         np.add.at(counts, np.repeat(table.plane_group, np.diff(table.offsets)), weighted)

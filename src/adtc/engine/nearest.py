@@ -24,11 +24,10 @@ from adtc.algebra.formula import (
     parse,
 )
 from adtc.data import Data
-from adtc.engine.answers import optimize
-from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space
-from adtc.engine.running import Engine
+from adtc.engine.questions import optimize
+from adtc.engine.run import Engine, opened
 
 Value = Fraction | int
 _OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}

@@ -39,7 +39,7 @@ class Prepared:
     splits: Array | None = None
 
     def serves(self, plan: Plan) -> bool:
-        """Tell whether another plan, for the same data and space, stands on the same ground."""
+        """Tell whether another plan, for the same data and space, needs the same stages."""
         ours, theirs = self.plan, plan
         return (
             (ours.groups, ours.question.minsup) == (theirs.groups, theirs.question.minsup)
@@ -64,7 +64,7 @@ def prepare(
     depth
         That of the trees, if less than the question's.
     known
-        The ground of another question about the same data and space; nothing is done anew if it
+        Those of another question about the same data and space; nothing is done anew if it
         has the same budgets, whatever their limits.
     """
     monitor.check()

@@ -191,15 +191,15 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
 
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
-    ground, outside = circuit.ground, circuit.outside
-    twins = ground.features.twins
+    prepared, outside = circuit.prepared, circuit.outside
+    twins = prepared.features.twins
     names = [twin for some in twins for twin in some]
     return _core.Cursor(
-        table=ground.table,
-        lattice=ground.lattice,
-        leaves=ground.leaves,
-        multiplicity=ground.features.multiplicity,
-        counts=ground.inside.counts,
+        table=prepared.table,
+        lattice=prepared.lattice,
+        leaves=prepared.leaves,
+        multiplicity=prepared.features.multiplicity,
+        counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
         levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],

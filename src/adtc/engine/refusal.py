@@ -41,26 +41,26 @@ _SIZES = 16
 _SHARES = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40)  # per cent of the rows
 
 
-def refuse_if_too_large(ground: Prepared, outside: Outside, monitor: Monitor) -> None:
+def refuse_if_too_large(prepared: Prepared, outside: Outside, monitor: Monitor) -> None:
     """Raise `TooLargeError` if the tensors will surely need more memory than the run may use."""
-    if not outside.live[0] or monitor.memory > _bytes_of_boxes(ground, outside):
+    if not outside.live[0] or monitor.memory > _bytes_of_boxes(prepared, outside):
         return
-    top = ceiling(ground, outside, enough=monitor.memory / bytes_of(ground.plan, 0, [1.0]) / 2)
+    top = ceiling(prepared, outside, enough=monitor.memory / bytes_of(prepared.plan, 0, [1.0]) / 2)
     if top.memory <= monitor.memory:
         return
-    sample = sample_root(ground, outside, top, monitor.memory)
+    sample = sample_root(prepared, outside, top, monitor.memory)
     if sample is not None and too_many(top, sample, monitor.memory):
         raise TooLargeError(_sentence(top, sample, monitor.memory))
 
 
-def _bytes_of_boxes(ground: Prepared, outside: Outside) -> float:
+def _bytes_of_boxes(prepared: Prepared, outside: Outside) -> float:
     """Bound the memory at no cost: every cell there could be on every live path."""
-    values = math.prod(axis.radix for axis in ground.plan.axes)
+    values = math.prod(axis.radix for axis in prepared.plan.axes)
     cells = [float(paths * values) for paths in outside.live_paths]
-    question = ground.plan.question
-    features = sum(map(len, ground.features.twins))
+    question = prepared.plan.question
+    features = sum(map(len, prepared.features.twins))
     bits = bits_of_all_trees(question.space.max_depth, features, question.schema.labels)
-    return bytes_of(ground.plan, bits, cells)
+    return bytes_of(prepared.plan, bits, cells)
 
 
 def cells_that_fit(top: Ceiling, memory: int) -> float:
@@ -74,18 +74,18 @@ def too_many(top: Ceiling, sample: Sample, memory: int) -> bool:
     return sample.at_least > fit and sample.cells > _CLEARLY * fit
 
 
-def sample_root(ground: Prepared, outside: Outside, top: Ceiling, memory: int) -> Sample | None:
+def sample_root(prepared: Prepared, outside: Outside, top: Ceiling, memory: int) -> Sample | None:
     """Draw trees from the root until it is clear whether their cells fit.
 
     Trees of few leaves are enough if there are very many of them, and easier to draw. None if
     there are too many paths to draw from.
     """
     fit = cells_that_fit(top, memory)
-    if top.cells[0] <= _CLEARLY * fit or not can_draw(ground, _SIZES):
+    if top.cells[0] <= _CLEARLY * fit or not can_draw(prepared, _SIZES):
         return None  # lower levels alone are left to the limit inside the run
-    limited = ground.plan.most_leaves <= _SIZES
-    sizes = ground.plan.most_leaves if limited else _SIZES
-    bounds = ceiling(ground, outside, drawable=True, sizes=sizes, enough=math.inf)
+    limited = prepared.plan.most_leaves <= _SIZES
+    sizes = prepared.plan.most_leaves if limited else _SIZES
+    bounds = ceiling(prepared, outside, drawable=True, sizes=sizes, enough=math.inf)
     running = list(accumulate(bounds.by_size(0)[0]))
     leaves = next((k for k, trees in enumerate(running) if trees > _ENOUGH * fit), sizes)
     most = min(_MOST, int(running[leaves] / _TREES_PER_ATTEMPT))
@@ -131,14 +131,14 @@ def _remedies(top: Ceiling, sample: Sample, memory: int) -> Iterator[str]:
     if metrics is not None:
         names, cells = metrics
         yield f"ask for {' and '.join(names)} alone (about {cells:,.0f} cells)"
-    elif len(top.ground.plan.question.metrics) > 1:
+    elif len(top.prepared.plan.question.metrics) > 1:
         yield "ask for fewer metrics at once"
 
 
 def _fitting_size(top: Ceiling, memory: int) -> int | None:
     """Return a number of leaves up to which the bounds fit; None if there is none above one."""
-    most = min(top.ground.plan.most_leaves, _SIZES)
-    bounds = ceiling(top.ground, top.outside, sizes=most)
+    most = min(top.prepared.plan.most_leaves, _SIZES)
+    bounds = ceiling(top.prepared, top.outside, sizes=most)
     levels = [bounds.by_size(level).sum(axis=0) for level in range(len(bounds.cells))]
     for leaves in range(most - 1, 1, -1):
         # a path of so many literals leaves at least as many leaves elsewhere
@@ -150,16 +150,16 @@ def _fitting_size(top: Ceiling, memory: int) -> int | None:
 
 def _fitting_support(top: Ceiling, memory: int) -> int | None:
     """Return a share of the rows, in per cent, with which the bounds fit."""
-    ground, total = top.ground, top.ground.plan.question.schema.total
+    prepared, total = top.prepared, top.prepared.plan.question.schema.total
     support = top.ways.support
     for share in _SHARES:
         minsup = math.ceil(Fraction(share, 100) * total)
-        if minsup <= ground.leaves.minsup:
+        if minsup <= prepared.leaves.minsup:
             continue
         fewer = replace(
-            ground,
-            leaves=leaves_of(_with_support(ground.plan, minsup), Switches()),
-            inside=replace(ground.inside, exists=support >= minsup),
+            prepared,
+            leaves=leaves_of(_with_support(prepared.plan, minsup), Switches()),
+            inside=replace(prepared.inside, exists=support >= minsup),
         )
         live = top.outside.live & (support >= minsup)
         if ceiling(fewer, replace(top.outside, live=live)).memory <= memory:
@@ -178,7 +178,7 @@ def _fitting_metrics(
 
     Only where drawn trees tell how many cells there are: most of them must share one.
     """
-    terms = dict(top.ground.plan.question.metrics)
+    terms = dict(top.prepared.plan.question.metrics)
     found: tuple[Sequence[str], float] | None = None
     taken: list[str] = []
     alone = {name: _cells_by(top, sample, [term])[0] for name, term in terms.items()}
@@ -193,7 +193,7 @@ def _fitting_metrics(
 
 def _cells_by(top: Ceiling, sample: Sample, terms: Sequence[Term]) -> tuple[float, bool]:
     """Estimate the cells that fewer metrics would tell apart, and say whether that is reliable."""
-    plan = top.ground.plan
+    plan = top.prepared.plan
     question = replace(plan.question, metrics=tuple((str(term), term) for term in terms))
     forms = [without_depth(part)[0] for term in terms_of(question) for part in parts(term)]
     if question.space.max_size is not None:

@@ -48,16 +48,16 @@ def circuit_to_json(circuit: Circuit) -> tuple[dict[str, Any], Arrays]:
         Where a metric is a Python function of the user's own, which no file can hold.
     """
     arrays: Arrays = {}
-    ground = circuit.ground
+    prepared = circuit.prepared
     saved = {
-        "space": space_to_json(ground.plan.question.space),
-        "question": _question_to_json(ground.plan.question),
-        "plan": _plan_to_json(ground.plan),
-        "rows": ground.features.columns.shape[1],
+        "space": space_to_json(prepared.plan.question.space),
+        "question": _question_to_json(prepared.plan.question),
+        "plan": _plan_to_json(prepared.plan),
+        "rows": prepared.features.columns.shape[1],
         "twins": [
-            [[twin.feature, twin.flipped] for twin in twins] for twins in ground.features.twins
+            [[twin.feature, twin.flipped] for twin in twins] for twins in prepared.features.twins
         ],
-        "inside": _apart("inside", ground.inside, arrays),
+        "inside": _apart("inside", prepared.inside, arrays),
         "outside": _apart("outside", circuit.outside, arrays),
         "levels": len(circuit.levels),
         "cell_scan": int(circuit.cell_scan),
@@ -76,7 +76,7 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     features = _features(saved["twins"], data)
     groups = group_of_rows(data, plan.groups)
     inside = _together("inside", Inside, saved["inside"], arrays)
-    ground = Prepared(
+    prepared = Prepared(
         plan=plan,
         features=features,
         table=bit_planes(features, data, groups, len(plan.groups)),
@@ -94,7 +94,7 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
         for i in range(saved["levels"])
     )
     circuit = Circuit(
-        ground, replace(outside, live_paths=tuple(outside.live_paths)), levels, saved["cell_scan"]
+        prepared, replace(outside, live_paths=tuple(outside.live_paths)), levels, saved["cell_scan"]
     )
     _check(circuit)
     return circuit
@@ -233,9 +233,9 @@ def _form_from_json(saved: list[Any]) -> Form:
 
 def _check(circuit: Circuit) -> None:
     """Refuse arrays that do not belong together: kernels read them without looking."""
-    ground, inside, outside = circuit.ground, circuit.ground.inside, circuit.outside
-    groups, forms = len(ground.plan.groups), len(ground.plan.budgets)
-    sizes = path_counts(ground.lattice)
+    prepared, inside, outside = circuit.prepared, circuit.prepared.inside, circuit.outside
+    groups, forms = len(prepared.plan.groups), len(prepared.plan.budgets)
+    sizes = path_counts(prepared.lattice)
     paths = sum(sizes)
     fits = [
         _is(inside.counts, np.int64, paths, groups),

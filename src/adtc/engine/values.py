@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Ratios, fractions, less, reduced
-from adtc.engine.scoring import plain
+from adtc.engine.score import plain
 
 Value = Fraction | int | None  # None: undefined
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 from adtc.algebra.formula import Comparison, Formula, Number, all_of, parse, parse_term
 from adtc.data import Data
-from adtc.engine.answers import exists, optimize
 from adtc.engine.monitor import Monitor
 from adtc.engine.nearest import nearest
 from adtc.engine.query import Space
+from adtc.engine.questions import exists, optimize
 from adtc.engine.results import Optimum
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles import profile

@@ -21,7 +21,7 @@ from adtc.data.bits import unpack
 from adtc.data.columns import format_scalar
 from adtc.data.frames import arrow_table, column
 from adtc.engine.query import Definitions
-from adtc.engine.scoring import score
+from adtc.engine.score import score
 from adtc.errors import DataError, QueryError, UnknownColumnError
 from adtc.models import texts
 from adtc.models.nodes import Node, leaf_counts, nodes_of, renumbered

@@ -16,12 +16,12 @@ import numpy.typing as npt
 from adtc.algebra.formula import parse_term, settle
 from adtc.algebra.store import formula_to_json, term_to_json
 from adtc.data import Data
-from adtc.engine.asking import opened
 from adtc.engine.columns import satisfied
 from adtc.engine.narrow import narrowed
 from adtc.engine.plan import AxisColumns, Plan, make_plan
 from adtc.engine.query import Question, Space
 from adtc.engine.record import RunRecord, recording
+from adtc.engine.run import opened
 from adtc.engine.spaces import space_to_json
 from adtc.errors import ADTCError, DataError
 from adtc.profiles.profile import Profile

@@ -54,7 +54,7 @@ def evaluate(
         if all(names(parse_term(text)) <= {*profile.metrics, "N"} for text in texts):
             cells: Any = side_by_side([profile.values(text) for text in texts], len(profile.trees))
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
-    from adtc.engine.folding import fold
+    from adtc.engine.fold import fold
 
     keys, leaf, watch = profile.keys.tolist(), question.aggregate, monitor or Monitor()
     return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))

@@ -29,12 +29,12 @@ from adtc.algebra.formula import (
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
-from adtc.engine.answers import count, exists, model_tensor, optimize
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
+from adtc.engine.questions import count, exists, model_tensor, optimize
 from adtc.engine.record import Status, recording
-from adtc.engine.running import Engine
-from adtc.engine.scoring import score
+from adtc.engine.run import Engine
+from adtc.engine.score import score
 from adtc.errors import TooLargeError
 from adtc.profiles.limits import always_defined, lower_limit
 from adtc.profiles.pareto import PARTIAL, Front, criteria_of

@@ -7,12 +7,10 @@ import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.data import Data
-from adtc.engine.answers import good_cells
-from adtc.engine.asking import opened
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space
-from adtc.engine.running import Engine, takes_fast
+from adtc.engine.run import Engine, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
 from adtc.errors import QueryError
@@ -70,8 +68,8 @@ def profile(
     ) as run:
         record = run.record
         question = run.ask(where=where, metrics=tuple(metrics))
-        if takes_fast(engine, question):
-            result = run.fast(question)
+        if (narrow := run.narrowed(question)) is not None:
+            result = run.fast(narrow)
             order = _ascending(result.keys)
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
@@ -80,7 +78,7 @@ def profile(
             source = Source(data, space, result.circuit)
             cells = AxisColumns(result.plan.axes, keys)
             return _counted(Profile(cells, trees, terms, record, keys, source))
-        found = sorted(good_cells(question, data, record).items())
+        found = sorted(run.spec(question).items())
         names = [axis.name for axis in question.axes]
         indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
         columns = {name: indices[:, i] for i, name in enumerate(names)}

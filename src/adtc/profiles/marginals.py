@@ -23,7 +23,7 @@ from adtc.engine.columns import (
     from_columns,
     reduced,
 )
-from adtc.engine.scoring import plain
+from adtc.engine.score import plain
 from adtc.engine.values import Value, distinct_values
 from adtc.engine.wide import Limbs, limbs_of, total_of
 from adtc.errors import QueryError

@@ -19,7 +19,7 @@ from adtc.data import Data
 from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
 from adtc.engine.keys import find_key, key_integers, key_order
 from adtc.engine.ranks import Ranks
-from adtc.engine.scoring import plain
+from adtc.engine.score import plain
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -81,7 +81,7 @@ class NumberedTrees:
         assert profile.keys is not None
         tools = source.kept.get("tools")
         if tools is None:
-            question = source.circuit.ground.plan.question
+            question = source.circuit.prepared.plan.question
             tools = _Tools(Ranks(source.circuit), Scorer(source.data, question))
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
@@ -194,7 +194,7 @@ class NumberedTrees:
         """
         axes = {name: column[cells] for name, column in self.profile.axes.items()}
         lookup = from_columns(axes, len(cells))
-        plan = self._tools.ranks.circuit.ground.plan
+        plan = self._tools.ranks.circuit.prepared.plan
         terms = {name: plan.over_axes(term) for name, term in plan.question.metrics}
         values = {name: reduced(evaluate(term, lookup)) for name, term in terms.items()}
         for name, scored in self._tools.scorer.values(forest).items():

@@ -203,7 +203,7 @@ def _apart(profile: Profile) -> tuple[Parts, list[Member]]:
     plain, arrays = circuit_to_json(source.circuit)
     plain = {"asked": space_to_json(source.space), **plain}
     root = {name: arrays[name] for name in ROOT} if plain["levels"] else {}
-    plan, (keys, _) = source.circuit.ground.plan, all_cells(plain, root)
+    plan, (keys, _) = source.circuit.prepared.plan, all_cells(plain, root)
     good = int(satisfied(plan.question.constraint, plan.lookup(keys), len(keys)).sum())
     parts = Parts(profile, source.data, source.space, plain, root, len(profile.trees) < good)
     try:

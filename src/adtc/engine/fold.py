@@ -89,8 +89,8 @@ class _Fold(Generic[V]):
         self.ranks = Ranks(circuit, most_bytes=monitor.memory)
         self.root = self.ranks.cursor()
         self.rows = RowSets.of(data)
-        self.twins = circuit.ground.features.twins
-        self.trivial_splits = circuit.ground.leaves.trivial_splits
+        self.twins = circuit.prepared.features.twins
+        self.trivial_splits = circuit.prepared.leaves.trivial_splits
         firsts = (twins[0] for twins in self.twins)
         self.ones = [
             self.rows.all & ~data.feature_rows(twin.feature)

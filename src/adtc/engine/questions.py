@@ -10,20 +10,17 @@ from fractions import Fraction
 from typing import Any
 
 from adtc.algebra import trees
-from adtc.algebra.formula import Formula, holds, value
+from adtc.algebra.formula import Formula, value
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT, get_semiring, witness
-from adtc.algebra.tensors import Scan, Tensor
+from adtc.algebra.tensors import Tensor
 from adtc.data import Data
-from adtc.engine import emt
-from adtc.engine.asking import opened
+from adtc.engine import scalar
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import narrowed
 from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
-from adtc.engine.record import RunRecord
 from adtc.engine.results import Count, Existence, ModelTensor, Optimum
-from adtc.engine.running import Engine, refuse_fast, takes_fast
-from adtc.engine.scoring import plain
+from adtc.engine.run import Engine, opened, refuse_fast
+from adtc.engine.score import plain
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
@@ -68,10 +65,10 @@ def count(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
         question = run.ask(where=where)
-        if takes_fast(engine, question):
-            answer = Count(run.fast(question).total)
+        if (narrow := run.narrowed(question)) is not None:
+            answer = Count(run.fast(narrow).total)
         else:
-            answer = Count(COUNT.total(good_cells(question, data, run.record).values()))
+            answer = Count(COUNT.total(run.spec(question).values()))
     answer.record = run.record
     return answer
 
@@ -92,12 +89,12 @@ def exists(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
         question = run.ask(where=where)
-        if takes_fast(engine, question):
-            result = run.fast(question)
+        if (narrow := run.narrowed(question)) is not None:
+            result = run.fast(narrow)
             tree = result.tree(0) if len(result.keys) else None
         else:
             question = run.ask(where=where, semiring=witness())
-            cells = good_cells(question, data, run.record)
+            cells = run.spec(question)
             tree = question.semiring.total(cells.values()).tree
     return Existence(tree, run.record)
 
@@ -138,21 +135,16 @@ def optimize(
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
     ) as run:
-        record = run.record
         question = run.ask(where=where, metrics=[objective])
-        if takes_fast(engine, question):
-            from adtc.engine.best import best_tree
-
-            best = best_tree(
-                question, data, sign, switches=switches, monitor=monitor, record=record
-            )
+        if (narrow := run.narrowed(question)) is not None:
+            best = run.best(narrow, sign)
         else:
             question = run.ask(where=where, metrics=[objective], semiring=witness())
-            best = _best_cell(question, good_cells(question, data, record), sign)
+            best = _best_cell(question, run.spec(question), sign)
     if best is None:
-        return Optimum(None, None, {}, True, record)
+        return Optimum(None, None, {}, True, run.record)
     score, tree = best
-    return Optimum(tree, score, {objective: score}, True, record)
+    return Optimum(tree, score, {objective: score}, True, run.record)
 
 
 def evaluate(
@@ -192,22 +184,24 @@ def evaluate(
         question = run.ask(where=where, semiring=R, aggregation=aggregation)
         if engine != "spec" and R.adds_up and not callable(aggregation):
             counted = run.ask(where=where, metrics=texts_of(aggregation))
-            if takes_fast(engine, counted):
-                return R.sum_of(run.fast(counted).tensor().items())
+            if (narrow := run.narrowed(counted)) is not None:
+                return R.sum_of(run.fast(narrow).tensor().items())
         if engine != "spec" and R.compiled and not callable(aggregation):
-            from adtc.engine import scalar
-
-            tight = narrowed(question)
-            if scalar.summable(tight, R) and takes_fast(engine, tight):
-                texts, watch = texts_of(aggregation), monitor or Monitor()
+            narrow = run.narrowed(question)
+            if narrow is not None and scalar.summable(narrow, R):
                 run.record.engine = "fast"
                 return scalar.sum_over_trees(
-                    tight, data, texts, define, switches=switches, monitor=watch
+                    narrow,
+                    data,
+                    texts_of(aggregation),
+                    define,
+                    switches=switches,
+                    monitor=run.monitor,
                 )
         if (folded := run.fold(question, where)) is not None:
             return R.total(cell for _, cell in folded)
         refuse_fast(engine, f"the semiring '{R.name}' on conditions that need the depth")
-        return R.total(good_cells(question, data, run.record).values())
+        return R.total(run.spec(question).values())
 
 
 def model_tensor(
@@ -245,31 +239,19 @@ def model_tensor(
     ) as run:
         question = run.ask(where=where, metrics=metrics, semiring=semiring, aggregation=aggregation)
         tensor = ModelTensor()
-        if semiring is COUNT and aggregation is None and takes_fast(engine, question):
-            tensor.update(run.fast(question).tensor())
+        counted = run.narrowed(question) if semiring is COUNT and aggregation is None else None
+        if counted is not None:
+            tensor.update(run.fast(counted).tensor())
         else:
             folded = run.fold(question, where, metrics)
             if folded is None:
                 refuse_fast(engine, f"tensors over '{semiring.name}' that need the depth")
-                cells = good_cells(question, data, run.record)
+                cells = run.spec(question)
                 folded = [(_scores(question, index), cell) for index, cell in cells.items()]
             for scores, cell in folded:
                 tensor[scores] = semiring.add(tensor[scores], cell) if scores in tensor else cell
     tensor.record = run.record
     return tensor
-
-
-def good_cells(question: Question, data: Data, record: RunRecord) -> Tensor[Any]:
-    """Run the specification engine and keep the cells of φ-good trees."""
-    scan = Scan()
-    tensor = emt.model_tensor(question, data, scan)
-    good = {
-        index: cell
-        for index, cell in tensor.items()
-        if holds(question.constraint, question.environment(index))
-    }
-    record.engine, record.cell_scan, record.num_cells = "spec", scan.cells, len(good)
-    return good
 
 
 def _best_cell(

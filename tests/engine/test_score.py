@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import adtc
 import oracle
 from adtc.algebra.trees import Leaf, Split, Tree
-from adtc.engine.scoring import score
+from adtc.engine.score import score
 from adtc.errors import UnknownMetricError
 from strategies import problems
 

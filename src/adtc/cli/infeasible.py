@@ -37,9 +37,9 @@ def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
 
 
 def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
-    from adtc.engine.answers import exists
     from adtc.engine.monitor import Monitor
     from adtc.engine.nearest import nearest
+    from adtc.engine.questions import exists
     from adtc.errors import TooLargeError
 
     memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
