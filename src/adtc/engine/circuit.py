@@ -91,6 +91,21 @@ def grow(prepared: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit
     return Circuit(replace(prepared, splits=None), outside, levels, scanned)
 
 
+def core_circuit(circuit: Circuit) -> _core.Circuit:
+    """Hand a circuit to the core."""
+    prepared, outside = circuit.prepared, circuit.outside
+    return _core.Circuit(
+        table=prepared.table,
+        lattice=prepared.lattice,
+        leaves=prepared.leaves,
+        multiplicity=prepared.features.multiplicity,
+        counts=prepared.inside.counts,
+        budgets=outside.budgets,
+        live=outside.live,
+        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+    )
+
+
 def _worth_a_split(prepared: Prepared, outside: Outside) -> Array:
     """Tell which live paths of the last level may have trees within budget beside single leaves."""
     last = int(prepared.lattice.base[-1])

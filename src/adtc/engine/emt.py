@@ -62,5 +62,6 @@ def model_tensor(question: Question, data: Data, scan: Scan | None = None) -> Te
                 total = tensors.add(total, singleton(index, value, R))
         return total
 
-    features = {f: data.feature_rows(f) for f in range(data.n_features)}
+    banned = question.allowed.banned
+    features = {f: data.feature_rows(f) for f in range(data.n_features) if f not in banned}
     return emt(question.space.max_depth, rows.all, features, leaf, tensors)

@@ -210,7 +210,7 @@ def explain(
     reason = _reason(engine, narrow or question)
     if fast := narrow is not None:
         question, space = narrow, narrow.space
-    features = distinct_features(data, question.minsup)
+    features = distinct_features(data, question.minsup, allowed=question.allowed)
     usable, distinct = int(features.multiplicity.sum()), len(features.twins)
     groups = sum(n > 0 for n in question.schema.totals.values())
     if fast:

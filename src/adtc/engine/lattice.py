@@ -15,6 +15,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
+from adtc.engine.allowed import ANYTHING, Allowed
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
@@ -52,7 +53,9 @@ class Features:
         return np.array([len(twins) for twins in self.twins], np.int64)
 
 
-def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Features:
+def distinct_features(
+    data: Data, minsup: int, *, merge: bool = True, allowed: Allowed = ANYTHING
+) -> Features:
     """Drop features that cannot split, orient the others, and merge twins.
 
     Merging needs ``minsup`` of at least 1: splitting twice on twins must leave an empty child.
@@ -64,7 +67,7 @@ def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Feature
     columns: list[npt.NDArray[np.uint8]] = []
     twins: list[list[Twin]] = []
     for f in range(data.n_features):
-        if not minsup <= ones[f] <= total - minsup:
+        if f in allowed.banned or not minsup <= ones[f] <= total - minsup:
             continue
         # On a tie both sides are small: let the first row decide, so that complements meet.
         flipped = bool(2 * ones[f] > total or (2 * ones[f] == total and dense[f, 0] == 1))

@@ -74,7 +74,9 @@ def prepare(
     plan = with_small_numbers(plan) if switches.round else plan
     check_costs((budget.form for budget in plan.budgets), plan.totals)
     data = lattices.compact(data) if switches.merge_rows else data
-    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
+    features = lattices.distinct_features(
+        data, question.minsup, merge=switches.merge_features, allowed=question.allowed
+    )
     groups = lattices.group_of_rows(data, plan.groups)
     table = lattices.bit_planes(features, data, groups, len(plan.groups))
     depth = question.space.max_depth if depth is None else depth

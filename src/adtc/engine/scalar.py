@@ -45,7 +45,9 @@ def sum_over_trees(
     assert given is not None
     data = data.merged() if switches.merge_rows else data
     groups, member = row_groups(data)
-    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
+    features = lattices.distinct_features(
+        data, question.minsup, merge=switches.merge_features, allowed=question.allowed
+    )
     table = lattices.bit_planes(features, data, member, len(groups))
     lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
     costs = path_costs((), np.array([group.y for group in groups], np.int64), question)

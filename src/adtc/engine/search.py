@@ -135,7 +135,10 @@ class _Search:
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
         self.features = lattices.distinct_features(
-            self.data, question.minsup, merge=self.switches.merge_features
+            self.data,
+            question.minsup,
+            merge=self.switches.merge_features,
+            allowed=question.allowed,
         )
         groups = lattices.group_of_rows(self.data, plan.groups)
         self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))

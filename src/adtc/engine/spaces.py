@@ -8,7 +8,11 @@ from adtc.engine.query import Space
 
 
 def space_to_json(space: Space) -> dict[str, Any]:
-    """Write a space; a share given as a fraction stays one."""
+    """Write a space; a share given as a fraction stays one.
+
+    What a space says about tests is left out where it says nothing.
+    """
+    told: dict[str, Any] = {"banned": list(space.banned)}
     return {
         "max_depth": int(space.max_depth),
         "minsup": int(space.minsup),
@@ -17,7 +21,7 @@ def space_to_json(space: Space) -> dict[str, Any]:
         "labels": space.labels,
         "trivial_splits": space.trivial_splits,
         "min_leaf_share": _share_to_json(space.min_leaf_share),
-    }
+    } | {name: value for name, value in told.items() if value}
 
 
 def space_from_json(saved: Mapping[str, Any]) -> Space:

@@ -46,12 +46,14 @@ if TYPE_CHECKING:
     from adtc.algebra.semiring import Semiring
     from adtc.algebra.trees import Tree
     from adtc.engine.circuit import Circuit
+    from adtc.profiles.builder import Builder
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
     from adtc.profiles.difference import Difference
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
+    from adtc.profiles.variables import Variables
 
 X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
@@ -300,6 +302,18 @@ class Profile:
         from adtc.profiles.drawing import different
 
         return different(self, k, **options)
+
+    def builder(self) -> "Builder":
+        """Build a tree by hand among the good ones: see `adtc.profiles.builder.Builder`."""
+        from adtc.profiles.builder import Builder
+
+        return Builder(self)
+
+    def variables(self, where: str | Formula | None = None, **options: Any) -> "Variables":
+        """Ask which variables the trees use: see `adtc.profiles.variables.variables`."""
+        from adtc.profiles.variables import variables
+
+        return variables(self, where, **options)
 
     def minus(self, other: "Profile", **options: Any) -> "Difference":
         """Compare with another profile: see `adtc.profiles.difference.difference`."""

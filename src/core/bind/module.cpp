@@ -10,6 +10,7 @@ void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
+void bind_partial(nb::module_& module);
 void bind_paths(nb::module_& module);
 void bind_semiring(nb::module_& module);
 void bind_tensors(nb::module_& module);
@@ -36,4 +37,5 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_routing(module);
     adtc::bind_circuit(module);
     adtc::bind_variables(module);
+    adtc::bind_partial(module);
 }

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "../routing.h"
-#include "tensors.h"
+#include "circuit.h"
 
 namespace adtc {
 namespace {
@@ -41,7 +41,7 @@ NumpyArray<Index> keys_to_numpy(std::vector<Key>&& keys) {
     }
 }
 
-/// A cursor with the arrays that it looks at; calls of several threads wait for one another.
+/// A cursor over a circuit that stays alive with it; calls of several threads wait for one another.
 class BoundCursor {
     template <class Key>
     using CursorPtr = std::unique_ptr<Cursor<Key>>;
@@ -52,22 +52,13 @@ class BoundCursor {
     }
 
   public:
-    BoundCursor(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
-                Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
-                Array<const bool, 1> live, const std::vector<BoundLevel>& levels, Array<const Index, 1> twin_starts,
-                Array<const Index, 1> twin_features, Array<const bool, 1> twin_flipped, Index most_bytes)
-        : table_(table),
-          lattice_(lattice),
-          leaves_(leaves),
-          multiplicity_(std::move(multiplicity)),
-          counts_(std::move(counts)),
-          budgets_(std::move(budgets)),
-          live_(std::move(live)),
-          levels_(levels),
+    BoundCursor(const BoundCircuit& circuit, Array<const Index, 1> twin_starts, Array<const Index, 1> twin_features,
+                Array<const bool, 1> twin_flipped, Index most_bytes)
+        : lattice_(circuit.lattice()),
           twin_starts_(std::move(twin_starts)),
           twin_features_(std::move(twin_features)),
           twin_flipped_(std::move(twin_flipped)) {
-        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); }, leaves_.leaves);
+        circuit.visit([&]<class Key>(const CircuitView<Key>& view) { cursor_ = opened(view, most_bytes); });
     }
 
     std::tuple<NumpyArray<Index>, NumpyArray<Index>> unrank(AnyKeys keys, Array<const Limb, 2> ranks,
@@ -87,9 +78,9 @@ class BoundCursor {
         const Index starts[2] = {0, static_cast<Index>(codes.shape(0))};
         bool fits = codes.shape(0) == keys.shape(0) && twins.shape(0) == keys.shape(0) &&
                     is_forest({starts, span_of(codes)}, lattice_.features,
-                              leaves_.any([](const auto& leaves) { return leaves.labels(); }));
+                              labels_);
         for (std::size_t at = 0; fits && at < codes.shape(0); ++at)
-            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < multiplicity_(codes(at)));
+            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < multiplicity_[codes(at)]);
         if (!fits) throw nb::value_error("the arrays of the tree do not belong together");
         return visit([&]<class Key>(Cursor<Key>& cursor) {
             const MeasuredTree<Key> tree{span_of(codes), span_of(twins), keys_of<Key>(keys)};
@@ -152,55 +143,22 @@ class BoundCursor {
     }
 
     template <class Key>
-    CursorPtr<Key> opened(const Leaves<Key>& leaves, Index most_bytes) const {
-        CircuitView<Key> circuit;
-        circuit.table = &table_;
-        circuit.lattice = &lattice_;
-        circuit.leaves = leaves;
-        circuit.multiplicity = span_of(multiplicity_);
-        circuit.counts = grid_of(counts_);
-        circuit.budgets = grid_of(budgets_);
-        circuit.live = span_of(live_);
-        for (const BoundLevel& bound : levels_) {
-            const auto* const level = std::get_if<Level<Key>>(&bound.level);
-            if (level == nullptr) throw nb::value_error("the keys of a level are not as wide as the leaves'");
-            circuit.levels.push_back(*level);
-        }
-        if (!belongs_together(circuit)) throw nb::value_error("the arrays of the circuit do not belong together");
-        const Twins twins{span_of(twin_starts_), span_of(twin_features_), span_of(twin_flipped_)};
-        return std::make_unique<Cursor<Key>>(std::move(circuit), twins, most_bytes);
-    }
-
-    /// Nobody looks at the ends of arrays later.
-    template <class Key>
-    bool belongs_together(const CircuitView<Key>& circuit) const {
-        const Index n = lattice_.features, groups = table_.groups(), paths = lattice_.size();
-        const Index functionals = circuit.leaves.functionals(), labels = circuit.leaves.labels();
-        bool fits = table_.features() == n && circuit.leaves.groups() == groups && labels > 0 &&
-                    static_cast<Index>(multiplicity_.shape(0)) == n && circuit.counts.rows == paths &&
-                    circuit.counts.columns == groups && circuit.budgets.rows == paths &&
-                    circuit.budgets.columns == functionals && static_cast<Index>(live_.shape(0)) == paths &&
-                    (circuit.levels.empty() || static_cast<Index>(circuit.levels.size()) == lattice_.levels + 1) &&
-                    static_cast<Index>(twin_starts_.shape(0)) == n + 1 &&
+    CursorPtr<Key> opened(const CircuitView<Key>& circuit, Index most_bytes) {
+        const Index n = lattice_.features;
+        multiplicity_ = circuit.multiplicity;
+        labels_ = circuit.leaves.labels();
+        bool fits = static_cast<Index>(twin_starts_.shape(0)) == n + 1 &&
                     twin_features_.shape(0) == twin_flipped_.shape(0) && twin_starts_(0) == 0 &&
                     twin_starts_(static_cast<std::size_t>(n)) == static_cast<Index>(twin_features_.shape(0));
-        for (Index f = 0; fits && f < n; ++f)
-            fits = multiplicity_(f) > 0 && twin_starts_(f + 1) - twin_starts_(f) == multiplicity_(f);
-        for (std::size_t at = 0; fits && at < circuit.levels.size(); ++at) {
-            const Level<Key>& level = circuit.levels[at];
-            fits = static_cast<Index>(level.starts.size()) == lattice_.paths(static_cast<Index>(at)) &&
-                   level.cells.limbs > 0 && (at == 0 || level.cells.functionals == functionals);
-        }
-        return fits;
+        for (Index f = 0; fits && f < n; ++f) fits = twin_starts_(f + 1) - twin_starts_(f) == multiplicity_[f];
+        if (!fits) throw nb::value_error("the arrays of the circuit do not belong together");
+        const Twins twins{span_of(twin_starts_), span_of(twin_features_), span_of(twin_flipped_)};
+        return std::make_unique<Cursor<Key>>(circuit, twins, most_bytes);
     }
 
-    BoundTable table_;
-    BoundLattice lattice_;
-    BoundLeaves leaves_;
-    Array<const Index, 1> multiplicity_;
-    Array<const Index, 2> counts_, budgets_;
-    Array<const bool, 1> live_;
-    std::vector<BoundLevel> levels_;
+    const Lattice& lattice_;
+    Index labels_ = 0;
+    std::span<const Index> multiplicity_;
     Array<const Index, 1> twin_starts_, twin_features_;
     Array<const bool, 1> twin_flipped_;
     std::mutex mutex_;
@@ -211,13 +169,9 @@ class BoundCursor {
 
 void bind_ranks(nb::module_& module) {
     nb::class_<BoundCursor>(module, "Cursor")
-        .def(nb::init<const BoundTable&, const BoundLattice&, const BoundLeaves&, Array<const Index, 1>,
-                      Array<const Index, 2>, Array<const Index, 2>, Array<const bool, 1>,
-                      const std::vector<BoundLevel>&, Array<const Index, 1>, Array<const Index, 1>,
-                      Array<const bool, 1>, Index>(),
-             nb::arg("table"), nb::arg("lattice"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
-             nb::arg("budgets"), nb::arg("live"), nb::arg("levels"), nb::arg("twin_starts"), nb::arg("twin_features"),
-             nb::arg("twin_flipped"), nb::arg("most_bytes"))
+        .def(nb::init<const BoundCircuit&, Array<const Index, 1>, Array<const Index, 1>, Array<const bool, 1>, Index>(),
+             nb::arg("circuit"), nb::arg("twin_starts"), nb::arg("twin_features"), nb::arg("twin_flipped"),
+             nb::arg("most_bytes"), nb::keep_alive<1, 2>())
         .def("unrank", &BoundCursor::unrank, nb::arg("keys"), nb::arg("ranks"), nb::arg("control"))
         .def("rank", &BoundCursor::rank, nb::arg("codes"), nb::arg("twins"), nb::arg("keys"))
         .def("labels", &BoundCursor::labels, nb::arg("at"), nb::arg("key"))
