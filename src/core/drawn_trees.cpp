@@ -66,7 +66,7 @@ class Drawing {
         return found - cumulative.begin();
     }
 
-    Index key = 0;        ///< of the tree that was drawn last
+    WideKey key = 0;      ///< of the tree that was drawn last
     bool trivial = false; ///< does it have a split into two leaves of one label?
 
   private:

@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include "cells.h"
 #include "control.h"
 #include "costs.h"
 #include "lattice.h"
@@ -21,8 +22,8 @@ namespace adtc {
 struct Ways {
     const Lattice* lattice = nullptr;
     const Costs* costs = nullptr;        ///< the budgets' forms, and which labels a leaf may carry
-    Grid<const Index> key_weights;       ///< [label][group]: what a row adds to the key
-    Index key_constant = 0;              ///< what a leaf adds to it
+    Grid<const WideKey> key_weights;     ///< [label][group]: what a row adds to the key
+    WideKey key_constant = 0;            ///< what a leaf adds to it
     bool trivial_splits = true;          ///< may both children of a split be leaves of one label?
     std::span<const Index> multiplicity; ///< [feature]: original features behind it
     Grid<const Index> counts;            ///< [path][group]: rows
@@ -102,7 +103,7 @@ struct DrawOptions {
 
 /// Trees that exist, within the budgets of the path they were drawn below.
 struct DrawnTrees {
-    std::vector<Index> keys;           ///< [tree]
+    std::vector<WideKey> keys;         ///< [tree]
     std::vector<Index> owners;         ///< [tree]: the number of its path within the level
     std::vector<std::uint8_t> trivial; ///< [tree]: does it have a split into two leaves of one label?
     Index tried = 0;                   ///< attempts

@@ -136,9 +136,15 @@ class Made:
         self.live[0] = alive
         found = np.zeros(given.levels + 1, np.int64)
         core.afford(lattice, exists, given.least, self.budgets, self.live, found)
+        rule = given.rule
+        leaves = core.Leaves(
+            given.key_weights, 1000, given.weights, given.constants,
+            np.array(rule.group_label, np.int64), rule.minsup, rule.majority, given.trivial_splits,
+            True, 2**40, rule.share.numerator, rule.share.denominator,
+        )  # fmt: skip
         self.ways = core.Ways(
-            lattice, costs_of(core, given.weights, given.constants, given.rule), given.key_weights,
-            1000, given.trivial_splits, given.multiplicity, given.counts,
+            lattice, costs_of(core, given.weights, given.constants, rule), leaves,
+            given.trivial_splits, given.multiplicity, given.counts,
             given.counts.sum(axis=1), np.full(total, 2**40), self.live, given.least, self.budgets,
         )  # fmt: skip
         last = len(paths_of(n, given.levels))

@@ -198,5 +198,6 @@ def test_a_record_without_levels_is_compared(credit: adtc.Data) -> None:
 def test_mistakes_are_told_before_any_run(credit: adtc.Data) -> None:
     with pytest.raises(UnknownMetricError, match="eror"):
         adtc.explain(credit, SPACE, "eror <= 1")
+    heavy = adtc.Data.from_arrays([[0, 1]] * 4, [0, 1, 0, 1], z=[0, 0, 1, 1], weights=[2**45] * 4)
     with pytest.raises(TooLargeError, match="possible cells"):
-        adtc.explain(credit, adtc.Space(max_depth=60, minsup=0), metrics=["N11", "N01", "size"])
+        adtc.explain(heavy, SPACE, metrics=["N010", "N011", "N110", "N111"])

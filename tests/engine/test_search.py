@@ -51,3 +51,13 @@ def test_all_ways_to_search_find_the_same(depth, minsup, labels):
             best = adtc.optimize(data, space, minimize="error + size", engine="fast")
         assert adtc.score(best.tree, data, ["error + size"])["error + size"] == best.value
         assert best.value == expected
+
+
+def test_trees_without_a_denominator_do_not_hide_the_largest_ratio():
+    rows = [[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1], [1, 0, 0]]
+    data = adtc.Data.from_arrays(rows, [0, 1, 0, 0, 0, 0])
+    for engine in ("fast", "spec"):
+        best = adtc.optimize(data, adtc.Space(max_depth=2), maximize="size / N00", engine=engine)
+        assert best.value == 4
+    nowhere = "0 * size / (N00 - N00)"
+    assert adtc.optimize(data, adtc.Space(max_depth=1), maximize=nowhere).tree is None

@@ -63,7 +63,6 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    made.record.num_cells = made.num_cells
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit

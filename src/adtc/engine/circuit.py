@@ -30,7 +30,7 @@ _PATHS = 500  # of the last level in one job, at least
 class Cells(NamedTuple):
     """A tensor as a list of cells, each with a key that packs the values of all axes."""
 
-    keys: Array  # int64 [cell]
+    keys: Array  # int64 [cell], or [cell, 2] where keys are wide
     values: Array  # uint64 [cell, limb]: the number of trees, lowest limb first
     costs: Array  # int64 [cell, budget]
 
@@ -164,7 +164,7 @@ class _Builder:
         prepared, lattice, outside = self.prepared, self.prepared.lattice, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         last = int(lattice.base[-1])
-        pool = _core.Pool(self._limbs(math.inf, lattice.levels), self.functionals)
+        pool = self._pool(self._limbs(math.inf, lattice.levels), self.functionals)
         single = np.flatnonzero(outside.live[last:] & ~self.splitting)
         _core.fill_single(
             pool, 0, lattice, prepared.leaves, single, prepared.inside.counts, outside.budgets,
@@ -193,7 +193,7 @@ class _Builder:
         prepared, outside = self.prepared, self.outside
         starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
         # nobody multiplies the root's tensor, so it needs no costs
-        pool = _core.Pool(limbs, self.functionals if level else 0)
+        pool = self._pool(limbs, self.functionals if level else 0)
         lengths = below.stops - below.starts
         products = (level + 1) * int(lengths @ lengths)
         jobs = _JOBS if products > _LITTLE else 1
@@ -209,6 +209,9 @@ class _Builder:
 
         scanned = run_jobs(job, range(len(chunks)), f"tensors of level {level}", self.monitor)
         return self._made(pool, starts, stops), sum(scanned)
+
+    def _pool(self, limbs: int, functionals: int) -> _core.Pool:
+        return _core.Pool(limbs, functionals, wide=self.prepared.leaves.wide)
 
     def _made(self, pool: _core.Pool, starts: Array, stops: Array) -> Level:
         """Take a finished level out of its pool."""

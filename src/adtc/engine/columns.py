@@ -190,7 +190,7 @@ def combine(
     start, *factors = (c.numerator * (scale // c.denominator) for c in (constant, *coefficients))
     terms = [(c, column) for c, column in zip(factors, columns, strict=True) if c]
     bound = abs(start) + sum(abs(c) * _largest(column) for c, column in terms)
-    total = _column(rows, start, bound)
+    total = _column(rows, start, max(bound, scale))
     for c, column in terms:
         total = total + c * column.astype(total.dtype)
     return Ratios(total, np.full(rows, scale, total.dtype))

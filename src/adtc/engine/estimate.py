@@ -19,6 +19,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.engine.bounds import INFINITY, Outside
 from adtc.engine.forms import Span
+from adtc.engine.keys import key_words
 from adtc.engine.lattice import path_counts
 from adtc.engine.plan import Plan
 from adtc.engine.prepare import Prepared
@@ -167,8 +168,7 @@ def _ways(prepared: Prepared, outside: Outside) -> _core.Ways:
             leaves.share_top,
             leaves.share_bottom,
         ),
-        key_weights=leaves.key_weights,
-        key_constant=leaves.key_constant,
+        leaves=leaves,
         trivial_splits=leaves.trivial_splits,
         multiplicity=prepared.features.multiplicity,
         counts=inside.counts,
@@ -258,10 +258,11 @@ class Sample:
 
 
 def _frequencies(keys: Array, owners: Array) -> Array:
-    order = np.lexsort((keys, owners))
-    keys, owners = keys[order], owners[order]
+    words = key_words(keys)
+    order = np.lexsort((*words.T, owners))
+    words, owners = words[order], owners[order]
     new = np.ones(len(keys), bool)
-    new[1:] = (keys[1:] != keys[:-1]) | (owners[1:] != owners[:-1])
+    new[1:] = (words[1:] != words[:-1]).any(axis=1) | (owners[1:] != owners[:-1])
     return np.diff(np.append(np.flatnonzero(new), len(keys)))
 
 

@@ -17,6 +17,7 @@ from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
 from adtc.engine.columns import Column, evaluate, least_at, satisfied
+from adtc.engine.keys import find_keys, key_integers, key_order
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Plan, make_plan
@@ -84,7 +85,7 @@ class Result:
 
     def tree(self, at: int) -> Tree:
         """Return a tree of a cell, always the same."""
-        key = int(self.keys[at])
+        (key,) = key_integers(self.keys[at : at + 1])
         if self.depths is None:
             return Ranks(self.circuit).unrank(key, 0)
         # the circuit also has the shallower trees of the cell: draw until one is deep enough
@@ -181,8 +182,8 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
 
 def _less(keys: npt.NDArray[np.int64], values: Limbs, other: circuits.Cells) -> Limbs:
     """Subtract the numbers of the cells that another tensor also has."""
-    place = np.argsort(keys)
-    found = place[np.searchsorted(keys, other.keys, sorter=place)]
+    place = key_order(keys)
+    found = place[find_keys(keys[place], other.keys)]
     taken = np.zeros((len(keys), other.values.shape[1]), np.uint64)
     taken[found] = other.values
     return minus(values, taken)

@@ -41,11 +41,41 @@ def packed_keys(keys: Sequence[int], *, wide: bool) -> Keys:
     return np.frombuffer(words, np.dtype("<i8")).reshape(-1, 2).astype(np.int64)
 
 
+def key_words(keys: Keys) -> Keys:
+    """Return keys as rows of one word each, or of two."""
+    return keys if keys.ndim > 1 else keys[:, np.newaxis]
+
+
 def key_order(keys: Keys) -> npt.NDArray[np.intp]:
     """Return the order that sorts keys; equal ones stay as they are."""
     if keys.ndim == 1:
         return np.argsort(keys, kind="stable")
     return np.lexsort((_low(keys), keys[:, 1]))
+
+
+def ascending(keys: Keys) -> npt.NDArray[np.intp] | slice:
+    """Return what sorts the keys; those of a large tensor come sorted."""
+    if keys.ndim == 1 and np.all(keys[:-1] <= keys[1:]):
+        return slice(None)
+    return key_order(keys)
+
+
+def find_keys(sorted_keys: Keys, some: Keys) -> npt.NDArray[np.intp]:
+    """Return the place of each of some keys among sorted ones; −1 where it is not there.
+
+    Examples
+    --------
+    >>> find_keys(np.array([2, 3, 5]), np.array([5, 4])).tolist()
+    [2, -1]
+    >>> find_keys(np.array([[2, 0], [2, 1]]), np.array([[2, 1], [3, 1]])).tolist()
+    [1, -1]
+    """
+    if sorted_keys.ndim > 1:
+        return np.array([find_key(sorted_keys, key) for key in key_integers(some)], np.intp)
+    if not len(sorted_keys):
+        return np.full(len(some), -1)
+    places = np.searchsorted(sorted_keys, some).clip(max=len(sorted_keys) - 1)
+    return np.where(sorted_keys[places] == some, places, -1)
 
 
 def find_key(sorted_keys: Keys, key: int) -> int:

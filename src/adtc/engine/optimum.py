@@ -68,10 +68,13 @@ class _Optimum:
 
     def of_ratio(self, top: Affine, bottom: Affine) -> Best:
         """Optimise a ratio of sums whose denominator is never negative."""
+        positive = Comparison((as_term(bottom), Number(Fraction(0))), (">",))
+        defined = all_of(self.question.constraint, positive)
         best = search.largest_ratio(
             top.scaled(Fraction(-self.sign)),
             bottom,
             self._least,
+            replace(self, question=replace(self.question, constraint=defined))._least,
             lambda tree, form: score_form(tree, self.data, self.question, form),
         )
         return None if best is None else (plain(-self.sign * best[0]), best[1])

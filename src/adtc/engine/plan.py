@@ -8,7 +8,7 @@ Counts that no tree can change are taken out first (the paper's model-independen
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -46,8 +46,8 @@ __all__ = [
     "terms_of",
 ]
 
-Matrix = npt.NDArray[np.int64]
-_KEY_LIMIT = 2**62
+_NARROW = 2**62  # keys up to that take 64 bits
+_WIDE = 2**126  # and up to that 128 bits
 _KEPT = 2**22  # columns of more cells are unpacked anew each time, to save memory
 
 
@@ -138,6 +138,11 @@ class Plan:
     reader: "Reader"
     basis: tuple[Form, ...]
     most_leaves: int
+
+    @property
+    def wide_keys(self) -> bool:
+        """Tell whether keys need 128 bits: with survey weights, or many axes."""
+        return largest_key(self.axes) > _NARROW
 
     def digits(self, keys: npt.NDArray[np.int64]) -> list[Column]:
         """Unpack keys of whole trees into the values of the axes."""
@@ -319,18 +324,24 @@ def _packed(basis: list[Form], reader: Reader, leaves: int) -> list[Axis]:
     weights. Then the plain counts it is made of, though more of them, take fewer digits.
     """
     axes = _digits(basis, reader.totals, leaves)
-    if _largest_key(axes) > _KEY_LIMIT:
+    if largest_key(axes) > _NARROW:
         vectors = zip(*(form.vector() for form in basis), strict=True)
         touched = [reader.unit(place) for place, weights in enumerate(vectors) if any(weights)]
-        axes = min(axes, _digits(touched, reader.totals, leaves), key=_largest_key)
-    if _largest_key(axes) > _KEY_LIMIT:
+        axes = min(axes, _digits(touched, reader.totals, leaves), key=_cost_of_packing)
+    if _cost_of_packing(axes) > (False, _WIDE):
         names = ", ".join(axis.form.name for axis in axes)
         raise TooLargeError(
             f"the question needs {len(axes)} axes ({names}) that together have "
-            f"{_largest_key(axes):.1e} possible cells, more than the {_KEY_LIMIT:.1e} that can be "
-            f"told apart: ask for fewer metrics at once."
+            f"{largest_key(axes):.1e} possible cells, more than the {_WIDE:.1e} that can be "
+            f"told apart: ask for fewer metrics at once, or divide the weights of the rows by a "
+            f"common factor."
         )
     return axes
+
+
+def _cost_of_packing(axes: list[Axis]) -> tuple[bool, int]:
+    """Rank ways to pack: each axis alone should fit one word, then the shorter key is better."""
+    return any(largest_key([replace(axis, stride=1)]) > _NARROW for axis in axes), largest_key(axes)
 
 
 def _digits(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]:
@@ -343,7 +354,7 @@ def _digits(basis: list[Form], totals: Sequence[int], leaves: int) -> list[Axis]
     return axes
 
 
-def _largest_key(axes: list[Axis]) -> int:
+def largest_key(axes: Sequence[Axis]) -> int:
     """Bound all keys: where values lie far from zero, they are larger than there are cells."""
     farthest = (max(abs(axis.low), abs(axis.low + axis.radix - 1)) for axis in axes)
     reach = sum(axis.stride * value for axis, value in zip(axes, farthest, strict=True))

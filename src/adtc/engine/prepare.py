@@ -10,6 +10,7 @@ from adtc import _core
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import Inside, check_costs, inside_pass
+from adtc.engine.keys import packed_keys
 from adtc.engine.monitor import Monitor
 from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Plan
@@ -98,13 +99,14 @@ def prepare(
 def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
     """Pack all axes into one functional for the keys, next to the budgets' own."""
     labels, groups = plan.question.schema.labels, len(plan.groups)
-    key_weights = np.zeros((labels, groups), np.int64)
+    key_weights = np.zeros((labels, groups), object)
     for axis in plan.axes:
-        key_weights += axis.stride * np.array(axis.form.weights, np.int64).reshape(labels, groups)
+        key_weights += axis.stride * np.array(axis.form.weights, object).reshape(labels, groups)
+    packed = packed_keys(key_weights.ravel().tolist(), wide=plan.wide_keys)
     forms = [budget.form for budget in plan.budgets]
     share = plan.question.space.leaf_share
     return _core.Leaves(
-        key_weights=key_weights,
+        key_weights=packed.reshape(labels, groups, *packed.shape[1:]),
         key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
         cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
         cost_constants=np.array([form.per_leaf for form in forms], np.int64),

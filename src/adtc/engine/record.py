@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
@@ -17,7 +17,21 @@ TESTS = ("banned",)
 Status = Literal["exact", "bounded", "estimated"]
 
 
-@dataclass(slots=True)
+class Deferred:
+    """A number, or a function that counts it when the number is first read."""
+
+    def __get__(self, record: "RunRecord | None", owner: type) -> int:
+        if record is None:
+            return 0  # the default
+        if callable(found := record.__dict__["_num_cells"]):
+            found = record.__dict__["_num_cells"] = found()
+        return int(found)
+
+    def __set__(self, record: "RunRecord", value: int | Callable[[], int]) -> None:
+        record.__dict__["_num_cells"] = value
+
+
+@dataclass
 class RunRecord:
     """What is needed to repeat and to judge an answer.
 
@@ -37,9 +51,12 @@ class RunRecord:
     status: Status = "exact"
     seed: int | None = None
     cell_scan: int = 0
-    num_cells: int = 0
+    num_cells: Deferred = Deferred()
     seconds: float = 0.0
     details: dict[str, Any] = field(default_factory=dict)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_num_cells": self.num_cells}  # functions are not pickled
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""

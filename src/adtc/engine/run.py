@@ -21,6 +21,7 @@ from adtc.data import Data
 from adtc.engine import emt, fast, search
 from adtc.engine.bounds import INFINITY
 from adtc.engine.fold import fold
+from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.optimum import best_tree
@@ -124,7 +125,7 @@ class Run:
         result = self.fast(counted)
         values = fold(
             result.circuit,
-            result.keys.tolist(),
+            key_integers(result.keys),
             self.data,
             question.semiring,
             question.aggregate,

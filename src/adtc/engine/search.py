@@ -39,13 +39,17 @@ Scored = tuple[Fraction | int, Tree]
 Least = Callable[[Affine], Scored | None]
 
 
-def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Scored | None:
+def largest_ratio(
+    top: Affine, bottom: Affine, least: Least, least_defined: Least, score: Score
+) -> Scored | None:
     """Find the largest value of top/bottom, the denominator never being negative.
 
     Parameters
     ----------
     least
         Finds the least value of a form over the good trees, with a tree; None if there is none.
+    least_defined
+        The same over the good trees whose denominator is positive.
     score
         Computes a form for one tree.
 
@@ -55,16 +59,20 @@ def largest_ratio(top: Affine, bottom: Affine, least: Least, score: Score) -> Sc
         None if no good tree has a positive denominator.
     """
     # start at a tree on which the ratio is defined: the one with the largest denominator
-    found = least(bottom.scaled(Fraction(-1)))
+    found, best = least(bottom.scaled(Fraction(-1))), None
     while found is not None:
         tree = found[1]
         p, q = score(tree, top), score(tree, bottom)
-        if q <= 0:
+        if q > 0:
+            best = p / q, tree
+        elif best is None:
             return None
-        gain = top + bottom.scaled(-p / q)  # p' − (p/q)·q' > 0 says that p'/q' > p/q
+        else:  # trees without a denominator gain more than any ratio: look past them
+            least = least_defined
+        gain = top + bottom.scaled(-best[0])  # p' − (p/q)·q' > 0 says that p'/q' > p/q
         found = least(gain.scaled(Fraction(-1)))
         if found is None or found[0] >= 0:
-            return p / q, tree
+            return best
     return None
 
 

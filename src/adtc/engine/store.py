@@ -249,7 +249,7 @@ def _check(circuit: Circuit) -> None:
         cells, n = level.cells, len(level.cells.keys)
         uncosted = at == 0 and _is(cells.costs, np.int64, n, 0)  # nobody multiplies the root
         fits += [
-            _is(cells.keys, np.int64, n),
+            _is(cells.keys, np.int64, n, *([2] if prepared.leaves.wide else [])),
             _is(cells.values, np.uint64, n, max(1, cells.values.shape[-1])),
             uncosted or _is(cells.costs, np.int64, n, forms),
             _is(level.starts, np.int64, size) and _between(0, level.starts, n),

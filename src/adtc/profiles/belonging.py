@@ -17,6 +17,7 @@ from adtc.algebra.formula import parse_term, settle
 from adtc.algebra.store import formula_to_json, term_to_json
 from adtc.data import Data
 from adtc.engine.columns import satisfied
+from adtc.engine.keys import find_keys, key_order
 from adtc.engine.narrow import narrowed
 from adtc.engine.plan import AxisColumns, Plan, make_plan
 from adtc.engine.query import Question, Space
@@ -132,7 +133,7 @@ def _check_cells(parts: Parts, plan: Plan) -> str:
     profile = parts.profile
     keys, trees = all_cells(parts.circuit, parts.root)
     good = satisfied(plan.question.constraint, plan.lookup(keys), len(keys))
-    order = np.argsort(keys[good], kind="stable")
+    order = key_order(keys[good])
     keys, trees = keys[good][order], trees[good][order]
     if profile.keys is None:
         raise DataError("its cells have no keys")
@@ -153,9 +154,10 @@ def _check_cells(parts: Parts, plan: Plan) -> str:
 
 def _places(some: Array, keys: Array) -> Array:
     """Find some keys among all, which ascend."""
-    if not np.isin(some, keys).all() or len(np.unique(some)) != len(some):
+    places = find_keys(keys, some)
+    if (places < 0).any() or len(np.unique(places)) != len(some):
         raise DataError("its cells are not those of its circuit")
-    return np.searchsorted(keys, some)
+    return places
 
 
 def _check_metrics(profile: Profile, plan: Plan) -> None:

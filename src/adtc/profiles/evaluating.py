@@ -9,6 +9,7 @@ from typing import Any
 from adtc.algebra.formula import names, parse_term
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import get_semiring
+from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, ask, texts_of
 from adtc.engine.values import side_by_side
@@ -56,5 +57,5 @@ def evaluate(
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
     from adtc.engine.fold import fold
 
-    keys, leaf, watch = profile.keys.tolist(), question.aggregate, monitor or Monitor()
+    keys, leaf, watch = key_integers(profile.keys), question.aggregate, monitor or Monitor()
     return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.data import Data
+from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space
@@ -17,7 +17,6 @@ from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 
 _ALL_ON = Switches()
-_QUICK = 10**6  # cells: beyond, who wants their number asks the profile for it
 
 
 def profile(
@@ -70,7 +69,7 @@ def profile(
         question = run.ask(where=where, metrics=tuple(metrics))
         if (narrow := run.narrowed(question)) is not None:
             result = run.fast(narrow)
-            order = _ascending(result.keys)
+            order = ascending(result.keys)
             keys, trees, terms = result.keys[order], result.values[order], result.terms()
             if result.depths is not None:  # a cell of a circuit holds trees of several depths
                 axes = {name: column[order] for name, column in result.axes().items()}
@@ -87,14 +86,6 @@ def profile(
 
 
 def _counted(made: Profile) -> Profile:
-    """Put the number of combinations of metric values into the record, if that is quick."""
-    if len(made.trees) <= _QUICK:
-        made.record.num_cells = made.num_cells
+    """Let the record count the combinations of metric values once somebody reads it."""
+    made.record.num_cells = lambda: made.num_cells
     return made
-
-
-def _ascending(keys: npt.NDArray[np.int64]) -> npt.NDArray[np.intp] | slice:
-    """Return what sorts the keys; those of a large tensor come sorted."""
-    if np.all(keys[:-1] <= keys[1:]):
-        return slice(None)
-    return np.argsort(keys, kind="stable")

@@ -20,6 +20,7 @@ from adtc.algebra.store import term_from_json, term_to_json
 from adtc.atomic import reason_of, replacing
 from adtc.data.store import data_from_json, data_to_json
 from adtc.engine.columns import satisfied
+from adtc.engine.keys import key_words
 from adtc.engine.record import RunRecord
 from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.errors import DataError, QueryError
@@ -241,7 +242,8 @@ def _cells_to_parquet(profile: Profile) -> bytes:
     limbs = profile.trees.shape[1]
     columns |= {f"trees {i}": pa.array(profile.trees[:, i]) for i in range(limbs)}
     if profile.keys is not None:
-        columns["key"] = pa.array(profile.keys)
+        for at, word in enumerate(key_words(profile.keys).T):
+            columns["key high" if at else "key"] = pa.array(word)
     schema = pa.schema([pa.field(name, a.type, nullable=False) for name, a in columns.items()])
     buffer = io.BytesIO()
     pq.write_table(
@@ -274,8 +276,12 @@ def _cells_from_parquet(
             whole = pa.types.is_integer(column.type)
             values = _numbers(column) if whole else [int(text) for text in column.to_pylist()]
             axes[rest] = np.array(values, np.int64 if whole else object)
-    keys = np.array(_numbers(table["key"]), np.int64) if "key" in table.column_names else None
+    words = [np.array(_numbers(table[n]), np.int64) for n in _KEYS if n in table.column_names]
+    keys = np.stack(words, axis=1) if len(words) > 1 else words[0] if words else None
     return axes, np.array(np.stack(limbs, axis=1), np.uint64, order="C"), keys
+
+
+_KEYS = ("key", "key high")
 
 
 def _check_parquet(metadata: "pq.FileMetaData", rows: int, size: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adtc.engine.keys import find_keys
 from adtc.engine.monitor import Monitor
 from adtc.errors import DataError, TooLargeError
 from adtc.profiles.archive import Archive, OtherFormatError
@@ -159,10 +160,8 @@ def _again(loaded: Profile, monitor: Monitor | None, unchecked: list[str]) -> It
         return
     assert loaded.keys is not None
     assert again.keys is not None
-    places = np.searchsorted(again.keys, loaded.keys)
-    if not np.array_equal(again.keys[places], loaded.keys) or not np.array_equal(
-        again.trees[places], loaded.trees
-    ):
+    places = find_keys(again.keys, loaded.keys)
+    if (places < 0).any() or not np.array_equal(again.trees[places], loaded.trees):
         raise DataError("counted again from its rows, its cells have other numbers of trees")
     trees, cells = f"{loaded.count:,} trees", f"{len(loaded.trees):,} cells"
     yield f"counted again from the rows: the same {trees} in the same {cells}"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "costs.h"
+#include "tensors.h"
 #include "types.h"
 
 namespace adtc {
@@ -10,18 +11,18 @@ namespace {
 
 /// `Ways` and the arrays that they look at.
 struct BoundWays : Ways {
-    Array<const Index, 2> key_weights_;
+    std::vector<WideKey> key_weights_;
+    bool wide = false; ///< do keys take 128 bits?
     Array<const Index, 1> multiplicity_;
     Array<const Index, 2> counts_;
     Array<const Index, 1> support_, largest_;
     Array<const bool, 1> live_;
     Array<const Index, 2> least_, budgets_;
 
-    BoundWays(const BoundLattice& lattice, const BoundCosts& costs, Array<const Index, 2> key_weights,
-              Index key_constant, bool trivial_splits, Array<const Index, 1> multiplicity,
-              Array<const Index, 2> counts, Array<const Index, 1> support, Array<const Index, 1> largest,
+    BoundWays(const BoundLattice& lattice, const BoundCosts& costs, const BoundLeaves& leaves,
+              bool trivial_splits, Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 1> support, Array<const Index, 1> largest,
               Array<const bool, 1> live, Array<const Index, 2> least, Array<const Index, 2> budgets)
-        : key_weights_(std::move(key_weights)),
+        : wide(leaves.wide()),
           multiplicity_(std::move(multiplicity)),
           counts_(std::move(counts)),
           support_(std::move(support)),
@@ -32,8 +33,12 @@ struct BoundWays : Ways {
         Ways& ways = *this;
         ways.lattice = &lattice;
         ways.costs = &costs;
-        ways.key_weights = grid_of(key_weights_);
-        ways.key_constant = key_constant;
+        leaves.any([&](const auto& of) {
+            const auto n = of.key_weights.rows * of.key_weights.columns;
+            key_weights_.assign(of.key_weights.data, of.key_weights.data + n);
+            ways.key_weights = {key_weights_.data(), of.key_weights.rows, of.key_weights.columns};
+            ways.key_constant = of.key_constant;
+        });
         ways.trivial_splits = trivial_splits;
         ways.multiplicity = span_of(multiplicity_);
         ways.counts = grid_of(counts_);
@@ -158,8 +163,14 @@ std::tuple<NumpyArray<Index>, NumpyArray<Index>, NumpyArray<bool>, Index> bound_
         trivial.resize(static_cast<Index>(found.trivial.size()));
         std::copy(found.trivial.begin(), found.trivial.end(), trivial.data());
     }
-    const std::size_t kept = found.keys.size();
-    return {to_numpy(std::move(found.keys)), to_numpy(std::move(found.owners)), to_numpy(std::move(trivial), {kept}),
+    const std::size_t kept = found.keys.size(), words = ways.wide ? 2 : 1;
+    Buffer<Index> keys(static_cast<Index>(kept * words));
+    for (std::size_t i = 0; i < kept; ++i) {
+        keys.data()[i * words] = static_cast<Index>(found.keys[i]);
+        if (ways.wide) keys.data()[i * words + 1] = static_cast<Index>(found.keys[i] >> 64);
+    }
+    auto told = ways.wide ? to_numpy(std::move(keys), {kept, words}) : to_numpy(std::move(keys), {kept});
+    return {std::move(told), to_numpy(std::move(found.owners)), to_numpy(std::move(trivial), {kept}),
             found.tried};
 }
 
@@ -169,11 +180,11 @@ Index bound_choose(Array<const double, 1> weights, double share) { return choose
 
 void bind_forecast(nb::module_& module) {
     nb::class_<BoundWays>(module, "Ways")
-        .def(nb::init<const BoundLattice&, const BoundCosts&, Array<const Index, 2>, Index, bool,
-                      Array<const Index, 1>, Array<const Index, 2>, Array<const Index, 1>, Array<const Index, 1>,
+        .def(nb::init<const BoundLattice&, const BoundCosts&, const BoundLeaves&, bool, Array<const Index, 1>,
+                      Array<const Index, 2>, Array<const Index, 1>, Array<const Index, 1>,
                       Array<const bool, 1>, Array<const Index, 2>, Array<const Index, 2>>(),
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::arg("lattice"), nb::arg("costs"),
-             nb::arg("key_weights"), nb::arg("key_constant"), nb::arg("trivial_splits"), nb::arg("multiplicity"),
+             nb::arg("leaves"), nb::arg("trivial_splits"), nb::arg("multiplicity"),
              nb::arg("counts"), nb::arg("support"), nb::arg("largest"), nb::arg("live"), nb::arg("least"),
              nb::arg("budgets"))
         .def_ro("support", &BoundWays::support_)
