@@ -110,7 +110,7 @@ def test_steps_are_taken_back():
 
 def test_numbers_of_several_limbs_add_up():
     rng = np.random.default_rng(3)
-    data = adtc.Data.from_arrays(rng.integers(0, 2, (300, 24)), rng.integers(0, 2, 300))
+    data = adtc.Data.from_arrays(rng.integers(0, 2, (200, 17)), rng.integers(0, 2, 200))
     for trivial in (True, False):
         space = adtc.Space(max_depth=4, trivial_splits=trivial)
         builder = adtc.profile(data, space, ["error"]).builder()

@@ -14,6 +14,7 @@ from adtc.cli import (
     paper,
     profiling,
     reporting,
+    variables,
     verifying,
 )
 from adtc.cli.group import main
@@ -29,5 +30,6 @@ __all__ = [
     "paper",
     "profiling",
     "reporting",
+    "variables",
     "verifying",
 ]

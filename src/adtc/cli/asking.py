@@ -88,6 +88,11 @@ class Asked:
         options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
         return watched(lambda: question(*about, **options), monitor)
 
+    def watch(self, work: "Callable[[Monitor], T]") -> T:
+        """Do further work under the limits given, and watch over it."""
+        monitor = self._monitor()
+        return watched(lambda: work(monitor), monitor)
+
     def _monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together."""
         from adtc.engine.monitor import Monitor

@@ -162,6 +162,8 @@ SHARED = [
            help="Count splits into two leaves of equal label (default: they count)."),
     Option("--leaf-share", "min_leaf_share", section=TREES, metavar="SHARE",
            help="Smallest share of a leaf's rows that must have its label (default 0: any label)."),
+    Option("--ban", "banned", section=TREES, metavar="NAME", multiple=True,
+           help="A column or feature that no tree tests. Repeatable."),
     Option("--target", section=TABLE, metavar="COLUMN",
            help="Column to predict; bundled tables have their own."),
     Option("--positive", section=TABLE, metavar="LABEL", help="The target's positive label."),

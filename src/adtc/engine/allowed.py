@@ -1,7 +1,8 @@
-"""Which tests trees may have: features that a space bans, bound to a table."""
+"""Which tests trees may have: features that a space bans, bound to a table, and in words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from adtc.data import Data
 from adtc.errors import QueryError, unknown
@@ -36,3 +37,15 @@ def named_features(option: str, names: Iterable[str], data: Data) -> frozenset[i
             raise QueryError(f"{option}: {sentence}")
         found.update(those)
     return frozenset(found)
+
+
+def tests_in_words(conventions: Mapping[str, Any]) -> list[str]:
+    """Say what the conventions of a record hold about tests.
+
+    Examples
+    --------
+    >>> tests_in_words({"banned": "age, sex"})
+    ['no test of age, sex']
+    """
+    said = {"banned": "no test of {}"}
+    return [text.format(conventions[name]) for name, text in said.items() if conventions.get(name)]

@@ -7,6 +7,7 @@ so 0 takes the split out. Each answer is one walk over the circuit (`src/core/va
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -101,7 +102,7 @@ class Uses:
             groups = np.where(self._chosen, 0, -1)
         n = int(groups.max(initial=-1)) + 1
         starts, variables, counts = self._behind
-        with self.monitor.translated():
+        with self.monitor.translated(), self._fitting():
             places, masks, sums = _core.variable_set_counts(
                 self.monitor.control, self._core, groups.astype(np.int64), n, starts, variables,
                 counts, len(self.names), self.limbs, self.monitor.memory // 2,
@@ -170,6 +171,18 @@ class Uses:
         for row in masks.tolist():
             bits = sum(word << (64 * place) for place, word in enumerate(row))
             yield frozenset(name for v, name in enumerate(self.names) if bits >> v & 1)
+
+    @contextmanager
+    def _fitting(self) -> Iterator[None]:
+        """Say what does not fit into the memory."""
+        try:
+            yield
+        except _core.OutOfMemory:
+            raise TooLargeError(
+                f"the sets of variables that trees use do not fit into half of the "
+                f"{self.monitor.memory / 1e9:.2g} GB of memory that the run may use: ask about "
+                f"fewer trees, drop columns, or raise the limit."
+            ) from None
 
     def _check_number(self) -> None:
         if len(self.names) > MOST_VARIABLES:

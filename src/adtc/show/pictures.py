@@ -47,7 +47,7 @@ _MOST_TICKS = 20  # bars that are labelled one by one
 
 @singledispatch
 def plot(thing: Any, **options: Any) -> Picture:
-    """Draw a cross-table, a difference of two, a front, a curve or a marginal.
+    """Draw a cross-table, a difference of two, a front, a curve, a marginal or variables.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def plot(thing: Any, **options: Any) -> Picture:
     """
     raise QueryError(
         f"there is no picture of a {type(thing).__name__}: plot takes a cross-table, a difference "
-        f"of cross-tables, a front, a tolerance or penalty curve, or a marginal."
+        f"of cross-tables, a front, a tolerance or penalty curve, a marginal, or variables."
     )
 
 

@@ -21,6 +21,7 @@ from adtc.show import provenance, sections, views, words
 from adtc.show.assets import bundled, hash_of, report_style
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
+from adtc.show.variables import variables_html
 
 if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
@@ -152,6 +153,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "front": ("The best trade-offs", sections.fronts_html(whole, shown, fronts, small)),
         "trees": ("Chosen trees", sections.chosen_html(whole, profile, shown, small)),
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
+        "variables": ("Variables", variables_html(profile)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
