@@ -30,7 +30,8 @@ QUESTIONS: dict[str, tuple[str, str]] = {
         "german-credit", "adtc.count(d, S(max_depth=2, minsup=10), 'error <= 280')"),
 }  # fmt: skip
 WORKER = """
-import json, sys, time
+import json, os, sys, time
+os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # one core, so one thread
 import adtc
 S, loaded = adtc.Space, {}
 for line in sys.stdin:

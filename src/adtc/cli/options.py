@@ -200,7 +200,7 @@ SHARED = [
     Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
            help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
     Option("--threads", section=RUN, callback=whole(1), metavar="N",
-           help="Threads of the fast engine (default 1)."),
+           help="Threads of the fast engine (default: all cores it may use)."),
     Option("--time-limit", section=RUN, callback=_seconds, metavar="SECONDS",
            help="Give up after this time."),
     Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",

@@ -24,7 +24,7 @@ FOLDER = Path("paper-results")
     Option("--again", section=RUN, is_flag=True,
            help="Run experiments again that are finished."),
     Option("--threads", section=RUN, callback=whole(1), metavar="N",
-           help="Threads of the fast engine (default 1)."),
+           help="Threads of the fast engine (default: all cores it may use)."),
     Option("-o", "--output", "folder", section=OUTPUT, metavar="FOLDER", type=FILE, default=FOLDER,
            help=f"Folder for pictures and tables (default {FOLDER})."),
     example="adtc paper fig1 fairness -o paper-results",
@@ -42,11 +42,11 @@ def paper(
     fairness, reference and conventions; without one, all of them run. What is finished is kept: an
     interrupted run goes on where it stopped.
     """
-    from adtc.engine.monitor import Monitor
+    from adtc.engine.monitor import Monitor, usable_cores
     from adtc.paper import find, run_all
 
     chosen = find(experiment, compas=compas is not None)
-    monitor = Monitor(threads=threads or 1)
+    monitor = Monitor(threads=threads or usable_cores())
     runs = run_all(chosen, folder, compas=compas, again=again, monitor=monitor)
     found: list[Outcome] = []
     try:

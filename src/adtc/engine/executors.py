@@ -6,10 +6,12 @@ report progress, stop at a limit or cancel.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from time import perf_counter
 from typing import TypeVar
 
 from adtc.engine.monitor import Monitor
 
+_SOON = 0.002  # seconds: work that is done by then is not worth other threads
 J = TypeVar("J")
 T = TypeVar("T")
 
@@ -22,20 +24,24 @@ def run_jobs(work: Callable[[J], T], jobs: Sequence[J], stage: str, monitor: Mon
         with monitor.translated():
             return work(job)
 
-    if monitor.threads <= 1 or len(jobs) <= 1:
-        results = []
-        for done, job in enumerate(jobs, 1):
-            results.append(guarded(job))
-            monitor.report(stage, done, len(jobs))
+    results: list[T] = []
+    started = perf_counter()
+    for job in jobs:
+        if monitor.threads > 1 and perf_counter() - started > _SOON:
+            break
+        results.append(guarded(job))
+        monitor.report(stage, len(results), len(jobs))
+    rest = jobs[len(results) :]
+    if not rest:
         return results
     with ThreadPoolExecutor(monitor.threads) as pool:
-        futures = [pool.submit(guarded, job) for job in jobs]
+        futures = [pool.submit(guarded, job) for job in rest]
         try:
-            for done, future in enumerate(as_completed(futures), 1):
+            for done, future in enumerate(as_completed(futures), len(results) + 1):
                 future.result()
                 monitor.report(stage, done, len(jobs))
         except BaseException:
             for future in futures:
                 future.cancel()
             raise
-        return [future.result() for future in futures]
+        return [*results, *(future.result() for future in futures)]

@@ -12,6 +12,13 @@ from adtc.errors import CancelledError, TooLargeError
 Progress = Callable[[str, int, int], None]
 
 
+def usable_cores() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # not on every system
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @dataclass(slots=True)
 class Monitor:
     """Watches over a run; share one between threads.
@@ -25,13 +32,13 @@ class Monitor:
     memory_limit
         Bytes that a run may use; None stands for three quarters of the machine's memory.
     threads
-        How many threads may work at once.
+        How many threads may work at once; by default one for each core the process may use.
     """
 
     progress: Progress | None = None
     time_limit: float | None = None
     memory_limit: int | None = None
-    threads: int = 1
+    threads: int = field(default_factory=usable_cores)
     started: float = field(default_factory=time.monotonic, repr=False)
     control: _core.Control = field(default_factory=_core.Control, repr=False)
 

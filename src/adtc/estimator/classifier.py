@@ -12,7 +12,7 @@ import numpy.typing as npt
 from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Tree
 from adtc.data.binning import BinningOptions
-from adtc.engine.monitor import Monitor
+from adtc.engine.monitor import Monitor, usable_cores
 from adtc.engine.query import Space
 from adtc.errors import DataError, QueryError, UnknownColumnError, unknown
 from adtc.estimator.picking import Rule, pick
@@ -332,7 +332,5 @@ class PickingMixin:
         )
 
     def _monitor(self) -> Monitor:
-        import os
-
         jobs = 1 if self.n_jobs is None else int(self.n_jobs)
-        return Monitor(threads=jobs if jobs > 0 else max(1, (os.cpu_count() or 1) + 1 + jobs))
+        return Monitor(threads=jobs if jobs > 0 else max(1, usable_cores() + 1 + jobs))
