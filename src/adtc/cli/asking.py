@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +17,7 @@ import click
 from adtc.cli import completion
 from adtc.cli.group import main
 from adtc.cli.options import (
+    FURTHER,
     OUTPUT,
     PRINTING,
     QUIET,
@@ -54,6 +55,7 @@ class Asked:
     where: str | None
     define: Mapping[str, str] | None
     started: float
+    further: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> "Asked":
@@ -67,10 +69,12 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
+        names = [str(option.name) for option in FURTHER]
+        further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
         started = time.monotonic()
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started)
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started, further)
 
     @property
     def engine(self) -> Any:
@@ -107,7 +111,6 @@ class Asked:
 
     def data(self) -> "Data":
         """Read the table, and warn about what is odd in it."""
-        from adtc.data import Data
         from adtc.errors import TooLargeError
 
         try:
@@ -118,9 +121,38 @@ class Asked:
                 f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
                 f"columns or rows."
             ) from None
-        data = Data.from_sheet(sheet)
+        data = self._first_table(sheet)
         warn(sheet, later=self._is_bundled())
+        for name, path in self._files().items():
+            data = data.with_table(name, self._like(sheet, path))
         return data
+
+    def _first_table(self, sheet: "Sheet") -> "Data":
+        """Make features of the table, or of what is left of it without test rows."""
+        from adtc.data import Data
+        from adtc.data.holdout import held_out
+        from adtc.errors import QueryError
+
+        share, seed = self.further.get("test_share"), self.further.get("test_seed")
+        if share is None:
+            if seed is not None:
+                raise QueryError("--test-seed says which rows --test-share holds out: give both.")
+            return Data.from_sheet(sheet)
+        if "test" in self.further:
+            raise QueryError("give either --test FILE or --test-share SHARE, not both.")
+        return held_out(sheet, share, seed or 0)
+
+    def _files(self) -> dict[str, str]:
+        """Name the files of further tables."""
+        given = {"test": self.further["test"]} if "test" in self.further else {}
+        return given | dict(self.further.get("tables", {}))
+
+    def _like(self, sheet: "Sheet", path: str) -> Any:
+        """Read the file of a further table."""
+        from adtc.data.read import read_like
+
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        return read_like(path, sheet.names, **file)
 
     def sheet(self, *, need_target: bool = True) -> "Sheet":
         """Read the columns of the table: a bundled one by its name, else a file."""
@@ -285,6 +317,6 @@ def table_command(*own: Option, example: str) -> Callable[[Answering], click.Com
 
         answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
         argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
+        return command(argument, *own, *SHARED, *FURTHER, QUIET, example=example)(answer)
 
     return decorate

@@ -62,7 +62,7 @@ def _pairs(
     """Read NAME=TEXT, each name once; column names may hold '=', definitions' names do not."""
     pairs: dict[str, str] = {}
     for value in values:
-        cut = str.partition if parameter.name == "define" else str.rpartition
+        cut = str.partition if parameter.name in ("define", "tables") else str.rpartition
         name, equals, text = cut(value, "=")
         if not (equals and name.strip() and text.strip()):
             form = parameter.metavar
@@ -205,6 +205,18 @@ SHARED = [
            help="Give up after this time."),
     Option("--memory-limit", section=RUN, callback=_size, metavar="SIZE",
            help="Give up before a table of the fast engine needs more: 500MB, 4GB."),
+]  # fmt: skip
+
+# Rows for further tables, which metrics such as test.acc look at.
+FURTHER = [
+    Option("--test", section=TABLE, metavar="FILE",
+           help="A table with the same columns, sent down the same trees: test.acc, test.dp, ..."),
+    Option("--test-share", section=TABLE, metavar="SHARE",
+           help="Hold this share of the table's rows out as the table test, by label and group."),
+    Option("--test-seed", section=TABLE, callback=whole(0), metavar="N",
+           help="Which rows --test-share holds out (default 0)."),
+    Option("--table", "tables", section=TABLE, metavar="NAME=FILE", multiple=True, callback=_pairs,
+           help="A further table like --test under a name of its own. Repeatable."),
 ]  # fmt: skip
 
 # Kept by the context alone: whoever reads a table asks there.

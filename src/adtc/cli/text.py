@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adtc.cli.output import Line
 
@@ -107,6 +107,7 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
     where = record.question.get("where")
     return [
         ("table", ", ".join(filter(None, (table, target, groups)))),
+        *((further["name"], _further(further)) for further in data.get("tables", ())),
         (
             "trees",
             f"depth at most {space['max_depth']}{size}, at least {rows:,} row{'s'[: rows != 1]} "
@@ -121,6 +122,11 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
             f"{record.cell_scan:,} cells scanned",
         ),
     ]
+
+
+def _further(table: Mapping[str, Any]) -> str:
+    """Describe a further table in a few words."""
+    return "; ".join([f"{table['rows']:,} rows", *table.get("notes", ())])
 
 
 def _extremes(record: "RunRecord") -> list[str]:

@@ -5,7 +5,7 @@ values that ``Data`` no longer has. Every column is encoded once.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
@@ -44,6 +44,8 @@ class Sheet:
         Row multiplicities; all 1 without a column of weights.
     references
         Other label columns as pairs of name and codes.
+    names
+        All columns of the table, in order.
     """
 
     name: str
@@ -60,6 +62,19 @@ class Sheet:
     weights_column: str | None
     references: tuple[tuple[str, Codes], ...]
     na: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+    def taken(self, rows: Rows) -> "Sheet":
+        """Return the sheet of some rows, with the labels and groups of all."""
+        return replace(
+            self,
+            n_rows=len(rows),
+            columns={name: column.taken(rows) for name, column in self.columns.items()},
+            target=self.target and self.target.taken(rows),
+            sensitive=self.sensitive and self.sensitive.taken(rows),
+            weights=self.weights[rows],
+            references=tuple((name, codes[rows]) for name, codes in self.references),
+        )
 
     def features(self, columns: Iterable[Column]) -> tuple[Feature, ...]:
         """Make the features of these columns."""
@@ -137,6 +152,7 @@ def frame_sheet(
         columns={c: get(c) for c in table.column_names if c not in taken},
         left_out=tuple(c for c in table.column_names if c in {*drop, *options.ignored}),
         na=spellings,
+        names=tuple(table.column_names),
     )
 
 

@@ -78,6 +78,7 @@ def recording(
             "sensitive": data.sensitive,
             "groups": [str(group) for group in data.groups],
             "fingerprint": data.fingerprint,
+            **_tables(data),
         },
         conventions={
             **{
@@ -101,6 +102,20 @@ def recording(
 def in_words(value: tuple[str, ...] | int | None) -> str | int | None:
     """Write names in a row; a number stays one."""
     return ", ".join(value) if isinstance(value, tuple) else value
+
+
+def _tables(data: Data) -> dict[str, Any]:
+    """Describe further tables, if there are any, and how they were read."""
+    told = [
+        {
+            "name": name,
+            "rows": table.total,
+            "fingerprint": table.fingerprint,
+            **({"notes": list(table.notes)} if table.notes else {}),
+        }
+        for name, table in data.tables
+    ]
+    return {"tables": told} if told else {}
 
 
 def log10(count: int) -> float | None:

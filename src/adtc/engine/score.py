@@ -16,7 +16,8 @@ from adtc.algebra.metrics import LeafRows, Primitive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree, leaf_of, paths
 from adtc.data import Data
-from adtc.engine.query import Definitions, Question, Space, ask, row_groups
+from adtc.data.stack import Stack
+from adtc.engine.query import Definitions, Question, Space, ask, every_row, row_groups
 
 
 def score(
@@ -45,7 +46,7 @@ def score(
     {'size': 2, 'error': 1, 'acc': Fraction(2, 3)}
     """
     question = ask(data, Space(minsup=0), semiring=COUNT, metrics=metrics, define=define)
-    leaves = _leaves(tree, data)
+    leaves = _leaves(tree, every_row(data, question.schema))
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
     return {text: plain(score) for text, score in scores}
@@ -53,13 +54,13 @@ def score(
 
 def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Fraction:
     """Compute one affine form over a question's axes for one tree exactly."""
-    leaves = _leaves(tree, data)
+    leaves = _leaves(tree, every_row(data, question.schema))
     axes = {axis.name: axis for axis in question.axes}
     terms = (c * _measure(axes[name], leaves) for name, c in form.coefficients.items())
     return sum(terms, form.constant)
 
 
-def _leaves(tree: Tree, data: Data) -> list[tuple[int, LeafRows]]:
+def _leaves(tree: Tree, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     """Send every row down the tree; give each leaf's label and what arrived there, by weight."""
     groups, member = row_groups(data)
     ways = list(paths(tree))
