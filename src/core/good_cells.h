@@ -97,6 +97,7 @@ class GoodCells {
     }
 
     void add_leaves(Store& to) {
+        if (id_ == 0 && !circuit_.leaves.root_leaf) return;
         for_each_label(circuit_.counts.row(id_), circuit_.leaves.rule, [&](Index label) {
             cost_.resize(budgets_.size());
             circuit_.leaves.costs(label, circuit_.counts.row(id_), cost_.data());

@@ -150,6 +150,7 @@ TreeList<Key> PartialTrees<Key>::every(Position at) {
     list.labels.assign(list.keys.size(), 0);
     const auto counts = circuit_.counts.row(at.path), limit = circuit_.budgets.row(at.path);
     std::vector<Index> cost;
+    if (at.path == 0 && !circuit_.leaves.root_leaf) return list;
     for_each_label(counts, circuit_.leaves.rule, [&](Index label) {
         cost.resize(limit.size());
         circuit_.leaves.costs(label, counts, cost.data());
@@ -166,6 +167,7 @@ TreeList<Key> PartialTrees<Key>::leaf(Position at, Index label) {
     list.limbs = limbs_;
     list.functionals = circuit_.leaves.functionals();
     if (circuit_.levels.empty() || !circuit_.live[at.path]) return list;
+    if (at.path == 0 && at.side < 0 && !circuit_.leaves.root_leaf) return list;
     if (at.side >= 0 && branch_of(*open(at.path), at.side / 2) == nullptr) return list;
     const std::vector<Index> counts = rows(at);
     const auto limit = at.end >= 0 ? std::span<const Index>() : budgets(at);
