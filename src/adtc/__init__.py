@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
     from adtc.profiles.profile import Profile
+    from adtc.profiles.reliance import reliance
     from adtc.profiles.store import load_profile
     from adtc.profiles.verification import verify
     from adtc.show import plot
@@ -47,6 +48,7 @@ __all__ = [
     "plot",
     "profile",
     "read",
+    "reliance",
     "score",
     "semirings",
     "verify",
@@ -65,6 +67,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.fronts": ("pareto",),
+    "adtc.profiles.reliance": ("reliance",),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),

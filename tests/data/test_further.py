@@ -116,3 +116,37 @@ def test_split_takes_the_share_of_each_label_and_group():
 def test_shares_and_seeds_out_of_range(share, seed):
     with pytest.raises(ADTCError, match="expected"):
         data().split(share, seed=seed)
+
+
+def test_interventions_change_one_column_alone():
+    table = data().with_intervention("cook", "job", "cook").with_intervention("old", "age", 60)
+    table = table.with_intervention("other_job", "job", switch=True)
+    names = table.feature_names
+    assert names == ("age <= 35", "job = cook")
+    own = table.dense().tolist()
+    assert table.further("cook").dense().tolist() == [[age, 1] for age, _ in own]
+    assert table.further("old").dense().tolist() == [[0, job] for _, job in own]
+    assert table.further("other_job").dense().tolist() == [[age, 1 - job] for age, job in own]
+    assert table.further("cook").y.tolist() == table.y.tolist()
+    assert "job set to cook" in table.further("cook").notes[0]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"column": "wage", "value": 3}, "unknown variable 'wage'"),
+        ({"column": "job"}, "either sets a column to a value or switches"),
+        ({"column": "job", "value": "cook", "switch": True}, "either sets a column to a value"),
+        ({"column": "age", "value": "old"}, "should hold numbers"),
+    ],
+)
+def test_interventions_that_cannot_be_made(given, message):
+    with pytest.raises(DataError, match=message):
+        data().with_intervention("other", **given)
+
+
+def test_only_two_values_can_be_switched():
+    frame = FRAME | {"job": ["cook", "clerk", "smith", "clerk"]}
+    table = Data.from_frame(frame, target="y")
+    with pytest.raises(DataError, match="has 3 different patterns"):
+        table.with_intervention("other", "job", switch=True)

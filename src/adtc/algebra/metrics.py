@@ -9,11 +9,12 @@ the minimum with identity ∞, so that both are monoids; everything else is a su
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from adtc.algebra.formula import Name, Term, names, parse_term, substitute
+from adtc.algebra.tokens import tokenize
 from adtc.errors import QueryError, UnknownMetricError, unknown
 
 
@@ -199,6 +200,8 @@ class Schema:
         Index of the positive label, or None if several classes and none was named.
     tables
         The names of further tables, whose row groups are among those of ``totals``.
+    hybrids
+        The same for hybrid rows, which reliance is computed from.
     """
 
     labels: int
@@ -207,6 +210,7 @@ class Schema:
     references: tuple[str, ...]
     totals: Mapping[RowGroup, int]
     tables: tuple[str, ...] = ()
+    hybrids: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -348,10 +352,34 @@ PRIMITIVES: Mapping[str, Primitive] = {m.name: m for m in (SIZE, DEPTH, SUPPORT,
 
 _WHOLE_TREE = (SIZE.name, DEPTH.name, SUPPORT.name)  # what no further table has of its own
 
+# Reliance on a column; `switched` counts errors over all N² pairs of rows, the column from one.
+RELIANCE: Mapping[str, str] = {
+    "reliance": "(switched - error) / ((N - 1) * error)",
+    "reliance_difference": "(switched - N * error) / (N * (N - 1))",
+    "reliance_lossless": "switched / (N * error)",
+    "reliance_lossless_difference": "(switched - N * error) / (N * N)",
+}
+
+_BY_COLUMN = re.compile(rf"({'|'.join(RELIANCE)}|switched)\[(.+)\]", re.DOTALL)
 _SHORT = re.compile(r"N(\d)(\d)(\d?)")
 _LONG = re.compile(r"N\[\s*([^\]]*?)\s*\]")
 _PART = re.compile(r"\*|~?\d+")
 _OF_TABLE = re.compile(r"([A-Za-z_0-9]+)\.(.+)", re.DOTALL)
+
+
+def hybrids_in(text: str) -> Iterator[str]:
+    """Yield the hybrid rows that the metrics in a text need.
+
+    Examples
+    --------
+    >>> list(hybrids_in("reliance[age] <= 1.1 and test.reliance_lossless[sex] > 1 and acc > 0.8"))
+    ['switched[age]', 'test.switched[sex]']
+    """
+    for token in tokenize(text):
+        prefixed = _OF_TABLE.fullmatch(token.text)
+        table, name = prefixed.groups() if prefixed else ("", token.text)
+        if token.kind == "name" and (match := _BY_COLUMN.fullmatch(name)):
+            yield f"{table}.switched[{match[2]}]" if table else f"switched[{match[2]}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,9 +403,10 @@ class Vocabulary:
         if name not in self.own and (prefixed := _OF_TABLE.fullmatch(name)):
             return self._of_table(*prefixed.groups())
         found = self._lookup(name)
-        if isinstance(found, Primitive) and self.schema.tables and name not in _WHOLE_TREE:
-            return of_table(found, self.table)
-        return found
+        others = self.schema.tables or self.schema.hybrids
+        if not others or not isinstance(found, Primitive) or name in _WHOLE_TREE:
+            return found
+        return found if found.name in self.schema.hybrids else of_table(found, self.table)
 
     def _of_table(self, table: str, name: str) -> Primitive | Term | int:
         """Look up a metric of a further table."""
@@ -412,6 +441,8 @@ class Vocabulary:
             return self._rational(RATIONALS[name])
         if name.startswith("agreement["):
             return self._agreement(name[len("agreement[") : -1])
+        if match := _BY_COLUMN.fullmatch(name):
+            return self._reliance(*match.groups())
         if match := _SHORT.fullmatch(name):
             return self._contingency(name, [part for part in match.groups() if part])
         if match := _LONG.fullmatch(name):
@@ -455,6 +486,23 @@ class Vocabulary:
         return additive(
             f"agreement[{reference}]", lambda label, group: int(group.references[at] == label)
         )
+
+    def _reliance(self, variant: str, column: str) -> Primitive | Term:
+        hybrid = f"{self.table}.switched[{column}]" if self.table else f"switched[{column}]"
+        if hybrid not in self.schema.hybrids:
+            raise QueryError(
+                f"'{variant}[{column}]' of a further table cannot be asked for within another "
+                f"metric: write '{hybrid.replace('switched', variant)}' itself."
+            )
+        if variant == "switched":
+            return additive(
+                hybrid,
+                lambda label, group: (
+                    group.times if group.table == hybrid and group.y != label else 0
+                ),
+            )
+        term = parse_term(RELIANCE[variant])
+        return substitute(term, {"switched": Name(f"switched[{column}]")})
 
     def _contingency(self, name: str, parts: list[str]) -> Primitive | int:
         limits = [self.schema.labels, self.schema.labels, max(1, self.schema.groups)]

@@ -18,7 +18,9 @@ from adtc.cli.sources import is_saved, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.profiles import Profile
     from adtc.profiles.crosstab import Crosstab
+    from adtc.profiles.generalization import Generalization
     from adtc.profiles.marginals import Moments
 
 MAXIMIZE, MINIMIZE = (
@@ -66,6 +68,7 @@ def profile(
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
+    losses = _losses(made) if made.count else []
     nearest, told = ({}, []) if made.count else nearest_told(asked, data)
     if path is not None:
         made.save(path, circuit=kept)
@@ -79,6 +82,7 @@ def profile(
             "path": None if path is None else str(path),
             "circuit": kept if path is not None else None,
             "metrics": {found.metric: _range_json(found) for found in ranges},
+            **({"generalization": [one.to_json() for one in losses]} if losses else {}),
             **nearest,
             "record": made.record.to_json(),
         },
@@ -86,10 +90,23 @@ def profile(
             text.answer(made.count, made.status, f" in {made.num_cells:,} cells"),
             *told,
             *(_range_lines(ranges) if made.count else []),
+            *([Line("")] if losses else []),
+            *(Line(one.to_text()) for one in losses),
             *([] if path is None else _saved_lines(path, kept)),
             *text.footer(made.record),
         ],
     )
+
+
+def _losses(made: "Profile") -> "list[Generalization]":
+    """Compare the metrics that a profile has on the table itself and on a further one."""
+    tables = [table["name"] for table in made.record.data.get("tables", ())]
+    return [
+        made.generalization(table, metric=name)
+        for table in tables
+        for name in made.names
+        if f"{table}.{name}" in made.metrics
+    ]
 
 
 def default_metrics(data: "Data") -> list[str]:
@@ -98,6 +115,8 @@ def default_metrics(data: "Data") -> list[str]:
 
     schema = schema_of(data)
     fair = schema.positive is not None and schema.groups > 0
+    if schema.tables:  # few of each table: cells are told apart by all of them
+        return ["size", "acc", *(f"{table}.acc" for table in schema.tables)]
     return ["size", "acc", *(["f1"] if schema.positive is not None else []), *["dp"][: int(fair)]]
 
 

@@ -35,7 +35,9 @@ from adtc.data.frames import (
     zero_one,
 )
 from adtc.data.further import check_table_name, read_further, recode_further
+from adtc.data.hybrids import features_of, hybrid_layer
 from adtc.data.identifiers import refuse_identifiers
+from adtc.data.interventions import intervened
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
 from adtc.data.stack import Layer, Stack, layer_of, stacked
@@ -470,6 +472,39 @@ class Data:
             further = read_further(self, name, frame)
         return replace(self, tables=(*self.tables, (name, further)))
 
+    def with_intervention(
+        self, name: str, column: str, value: Scalar | None = None, *, switch: bool = False
+    ) -> Self:
+        """Add the same rows with one column changed, as a further table.
+
+        Parameters
+        ----------
+        name
+            What its metrics are called by.
+        column
+            A source column that features are made from.
+        value
+            What every row gets in that column.
+        switch
+            Exchange the column's two values instead.
+
+        Examples
+        --------
+        >>> data = Data.from_arrays([[1, 0], [0, 1]], [1, 0]).with_intervention(
+        ...     "switched", "f0", switch=True
+        ... )
+        >>> data.further("switched").dense().tolist()
+        [[0, 0], [1, 1]]
+
+        Notes
+        -----
+        Labels and sensitive groups stay those of the rows as they are, and so do columns that
+        go with the changed one.
+        """
+        check_table_name(name, dict(self.tables))
+        changed = intervened(self, name, column, value, switch)
+        return replace(self, tables=(*self.tables, (name, changed)))
+
     def further(self, name: str) -> "Data":
         """Return a further table by its name."""
         for known, data in self.tables:
@@ -526,8 +561,19 @@ class Data:
         return self._stacks[names]
 
     def layers(self, tables: Iterable[str]) -> list[Layer]:
-        """Take the rows of some further tables, each for itself."""
-        return [layer_of(self.further(name), name) for name in tables]
+        """Take the rows of some further tables, each for itself.
+
+        ``switched[COLUMN]`` names the hybrid rows of this table, ``test.switched[COLUMN]`` those
+        of a further one: see ``hybrids``.
+        """
+        return [self._layer(name) for name in tables]
+
+    def _layer(self, name: str) -> Layer:
+        table, _, rest = name.rpartition("switched[") if name.endswith("]") else ("", "", "")
+        if not rest:
+            return layer_of(self.further(name), name)
+        source = self.further(table[:-1]) if table else self
+        return hybrid_layer(source, features_of(self, rest[:-1]), name)
 
     @cached_property
     def _stacks(self) -> dict[tuple[str, ...], Stack]:

@@ -37,6 +37,7 @@ from adtc.algebra.metrics import (
     RowGroup,
     Schema,
     Vocabulary,
+    hybrids_in,
 )
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT
@@ -197,14 +198,15 @@ def row_groups(data: Data | Stack) -> tuple[list[RowGroup], np.ndarray[Any, Any]
 
 def every_row(data: Data, schema: Schema) -> Data | Stack:
     """Stack the rows of all tables that a schema speaks about."""
-    return data.stack(schema.tables)
+    return data.stack((*schema.tables, *schema.hybrids))
 
 
-def schema_of(data: Data) -> Schema:
-    """Describe the table as metrics see it."""
+def schema_of(data: Data, texts: Iterable[str] = ()) -> Schema:
+    """Describe the table as metrics see it; hybrid rows are there if a text asks for them."""
+    hybrids = tuple(dict.fromkeys(name for text in texts for name in hybrids_in(text)))
     tables = tuple(name for name, _ in data.tables)
     totals = _totals(*row_groups(data), data.weights)
-    for layer in data.layers(tables):
+    for layer in data.layers((*tables, *hybrids)):
         totals |= _totals([RowGroup(*kind) for kind in layer.kinds], layer.member, layer.weights)
     return Schema(
         labels=len(data.labels),
@@ -213,6 +215,7 @@ def schema_of(data: Data) -> Schema:
         references=tuple(name for name, _ in data.references),
         totals=totals,
         tables=tables,
+        hybrids=hybrids,
     )
 
 
@@ -296,7 +299,10 @@ def ask(
         What finds ``least(…)`` and ``largest(…)``, which are of all trees of the space, good or
         not; without it they are refused.
     """
-    schema = schema_of(data)
+    own = (text for text in (define or {}).values() if isinstance(text, str))
+    sums = () if callable(aggregation) else texts_of(aggregation)
+    texts = (str(where or ""), *metrics, *own, *sums)
+    schema = schema_of(data, (text for text in texts if "[" in text))
     minsup = space.min_support(schema.total)
     vocabulary = Vocabulary(schema, _checked(define or {}))
     aggregate = _aggregate(aggregation, semiring, vocabulary)

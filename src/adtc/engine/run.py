@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.affine import Affine, affine
-from adtc.algebra.formula import Formula, Term, holds, value
+from adtc.algebra.formula import Call, Formula, Term, holds, settle, value
 from adtc.algebra.metrics import DEPTH
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT
@@ -32,6 +32,26 @@ from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
 Engine = Literal["auto", "spec", "fast"]
+
+
+def with_extremes(formula: Formula, extremes: Mapping[str, str | None]) -> Formula:
+    """Put in the values of ``least(…)`` and ``largest(…)`` that a record tells.
+
+    Examples
+    --------
+    >>> from adtc.algebra.formula import parse
+    >>> str(with_extremes(parse("error <= 1.1 * least(error)"), {"least(error)": "40"}))
+    'error <= 1.1 * 40'
+    """
+
+    def found(call: Call) -> Fraction | None:
+        text = extremes[str(call)]
+        return None if text is None else Fraction(text)
+
+    try:
+        return settle(formula, found)
+    except KeyError:  # one within another: the engine finds it anew
+        return formula
 
 
 @dataclass(slots=True)

@@ -147,7 +147,8 @@ def _question_to_json(question: Question) -> dict[str, Any]:
 
 
 def _question_from_json(saved: Mapping[str, Any], data: Data, space: Space) -> Question:
-    question = ask(data, space, semiring=COUNT)
+    hybrids = [name for name in saved["axes"] if "[" in name]
+    question = ask(data, space, semiring=COUNT, metrics=hybrids)
     vocabulary = Vocabulary(question.schema)
     return replace(
         question,

@@ -14,7 +14,6 @@ from typing import Any, cast
 
 from adtc.algebra.affine import affine, ratio
 from adtc.algebra.formula import (
-    Call,
     Comparison,
     Formula,
     Negate,
@@ -24,7 +23,6 @@ from adtc.algebra.formula import (
     all_of,
     parse,
     parse_term,
-    settle,
 )
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
@@ -33,7 +31,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.questions import count, exists, model_tensor, optimize
 from adtc.engine.record import Status, recording
-from adtc.engine.run import Engine
+from adtc.engine.run import Engine, with_extremes
 from adtc.engine.score import score
 from adtc.errors import TooLargeError
 from adtc.profiles.limits import always_defined, lower_limit
@@ -382,15 +380,7 @@ class Search:
         if not extremes:
             return
         self.record.details["extremes"] = extremes
-
-        def value(call: Call) -> Fraction | None:
-            text = extremes[str(call)]
-            return None if text is None else Fraction(text)
-
-        try:
-            self.good = settle(self.good, value)
-        except KeyError:
-            return  # one within another: the engine finds it anew
+        self.good = with_extremes(self.good, extremes)
 
     def _costs(self, tree: Tree) -> tuple[Exact, ...]:
         names = [one.name for one in self._criteria]

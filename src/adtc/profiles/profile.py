@@ -50,9 +50,11 @@ if TYPE_CHECKING:
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
     from adtc.profiles.difference import Difference
+    from adtc.profiles.generalization import Generalization
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
+    from adtc.profiles.reliance import Reliance
     from adtc.profiles.variables import Variables
 
 X = TypeVar("X", Formula, Term)
@@ -332,6 +334,18 @@ class Profile:
         from adtc.profiles.marginals import moments
 
         return moments(self, metric, exact=exact)
+
+    def generalization(self, table: str = "test", **options: Any) -> "Generalization":
+        """Compare with a further table: see `adtc.profiles.generalization.generalization`."""
+        from adtc.profiles.generalization import generalization
+
+        return generalization(self, table, **options)
+
+    def reliance(self, column: str, **options: Any) -> "Reliance":
+        """Compute the trees' reliance on a variable: see `adtc.profiles.reliance.of_profile`."""
+        from adtc.profiles.reliance import of_profile
+
+        return of_profile(self, column, **options)
 
     def rollup(self, steps: Mapping[str, Any]) -> "Profile":
         """Round metrics down and merge cells: see `adtc.profiles.marginals.rollup`."""

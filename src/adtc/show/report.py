@@ -155,6 +155,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
         "variables": ("Variables", variables_html(profile)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
+        "tables": ("On further tables", sections.generalization_html(profile)),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
         "definitions": ("What the metrics mean", sections.definitions_html(profile)),
@@ -163,6 +164,8 @@ def _page(whole: Profile, wanted: Contents) -> str:
     }
     if not more:
         del parts["pictures"]
+    if not parts["tables"][1]:
+        del parts["tables"]
     heading = escaped(wanted.title or words.title_of(profile))
     landscapes = [
         views.landscape(table, front=front) for table, front in zip(tables, fronts, strict=True)

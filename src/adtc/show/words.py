@@ -6,11 +6,11 @@ without its table can be described as well.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
-from adtc.algebra.metrics import RATIONALS, Schema
+from adtc.algebra.metrics import RATIONALS, RELIANCE, Schema
 from adtc.engine.allowed import tests_in_words
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
@@ -51,6 +51,8 @@ _TITLES = {
     "selection_rate": "selection rate",
 }
 _CONTINGENCY = re.compile(r"N(?:\[([^\]]+)\]|(\d)(\d)(\d?))")
+_OF_TABLE = re.compile(r"([A-Za-z_][A-Za-z_0-9]*)\.(.+)", re.DOTALL)
+_RELIANCE = re.compile(rf"({'|'.join(RELIANCE)})\[(.+)\]", re.DOTALL)
 _ENGINES = {"spec": "specification"}
 
 
@@ -74,8 +76,21 @@ class Definition:
     gap: bool
 
 
+def of_table(name: str) -> tuple[str | None, str]:
+    """Take the name of a further table's metric apart; None for the table itself.
+
+    Examples
+    --------
+    >>> of_table("test.acc"), of_table("agreement[a.b]")
+    (('test', 'acc'), (None, 'agreement[a.b]'))
+    """
+    match = _OF_TABLE.fullmatch(name)
+    return (match[1], match[2]) if match else (None, name)
+
+
 def goal_of(name: str) -> Goal | None:
     """Tell whether more or less of a metric is better."""
+    name = of_table(name)[1]
     if name in _RATES or name.startswith("agreement["):
         return "max"
     return "min" if name in _COSTS or name in _GAPS else None
@@ -83,11 +98,27 @@ def goal_of(name: str) -> Goal | None:
 
 def title_text(name: str) -> str:
     """Name a metric within a sentence."""
-    return "number of leaves" if name == "size" else _TITLES.get(name, name)
+    table, name = of_table(name)
+    title = "number of leaves" if name == "size" else _TITLES.get(name, name)
+    return title if table is None else f"{title} on {table}"
 
 
 def definition(profile: Profile, name: str) -> Definition:
     """Describe a metric of a profile."""
+    table, own = of_table(name)
+    if table is not None:
+        found = definition(profile, own)
+        about = f"{found.about}, on the rows of the further table {table}"
+        title = f"{found.title} on {table}"
+        return replace(found, name=name, title=title, about=about)
+    if match := _RELIANCE.fullmatch(name):
+        formula = RELIANCE[match[1]].replace("switched", f"switched[{match[2]}]")
+        about = (
+            f"how much errors grow where {match[2]} comes from another row "
+            f"({'difference' if 'difference' in name else 'ratio'} over "
+            f"{'all pairs of rows' if 'lossless' in name else 'all pairs of different rows'})"
+        )
+        return Definition(name, name, about, formula, None, False)
     about, formula = _STRUCTURE.get(name, ""), ""
     if name in RATIONALS:
         about = _PLAIN.get(name, RATIONALS[name].about)
