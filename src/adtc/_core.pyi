@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -76,6 +77,51 @@ class Lattice:
     @property
     def rest(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
+
+class Evidence:
+    def __init__(self, rho: Floats, totals: Ints, blank: bool) -> None: ...
+
+class TreePrior:
+    def __init__(
+        self, leaf: Floats, split: Floats, rule: int, features: int, minsup: int, most_leaves: int
+    ) -> None: ...
+
+class BayesPass:
+    def __init__(
+        self,
+        table: Table,
+        lattice: Lattice,
+        counts: Ints,
+        evidence: Evidence,
+        prior: TreePrior,
+        groups: Ints,
+        excluded: int,
+    ) -> None: ...
+    def sum_last(self, first: int, stop: int, wanted: Truths, control: Control) -> None: ...
+    def sum_above(self, control: Control) -> None: ...
+    def total(self, channel: int) -> tuple[Floats, Ints]: ...
+    def best(self) -> tuple[Floats, Ints]: ...
+    def choices(
+        self, features: Ints, negative: Truths, size: int, best: bool
+    ) -> tuple[tuple[Floats, Ints], int]: ...
+    def hand_down(
+        self, least: float, live: Truths, control: Control
+    ) -> tuple[Ints, Floats, Ints, float]: ...
+    def leaves_last(
+        self,
+        first: int,
+        stop: int,
+        wanted: Truths,
+        least: float,
+        names: Lattice,
+        most: int,
+        control: Control,
+    ) -> tuple[Ints, Floats, Ints, float]: ...
+
+def mix_leaves(
+    literals: Codes, shares: Floats, ones: Floats, out: Floats, control: Control
+) -> None: ...
+def literals_of(names: Lattice, numbers: Ints, depth: int) -> Codes: ...
 
 class Costs:
     def __init__(
@@ -285,6 +331,7 @@ class Leaves:
         most_leaves: int,
         share_top: int = 0,
         share_bottom: int = 1,
+        root_leaf: bool = True,
     ) -> None: ...
     @property
     def key_weights(self) -> Ints: ...
@@ -310,6 +357,8 @@ class Leaves:
     def share_top(self) -> int: ...
     @property
     def share_bottom(self) -> int: ...
+    @property
+    def root_leaf(self) -> bool: ...
     def __reduce__(self) -> tuple[object, ...]: ...
     @property
     def wide(self) -> bool: ...
@@ -396,7 +445,14 @@ def marked_cells(keys: Ints, values: Words, marked: Truths) -> tuple[Ints, Words
 class Cursor:
     def __init__(
         self,
-        circuit: Circuit,
+        table: Table,
+        lattice: Lattice,
+        leaves: Leaves,
+        multiplicity: Ints,
+        counts: Ints,
+        budgets: Ints,
+        live: Truths,
+        levels: Sequence[Level],
         twin_starts: Ints,
         twin_features: Ints,
         twin_flipped: Truths,
@@ -486,3 +542,31 @@ class PartialTrees:
     def child(
         self, at: tuple[int, int, int], feature: int, negative: bool
     ) -> tuple[int, int, int]: ...
+
+class Backward:
+    def __init__(
+        self,
+        table: Table,
+        lattice: Lattice,
+        leaves: Leaves,
+        multiplicity: Ints,
+        counts: Ints,
+        budgets: Ints,
+        live: Truths,
+        levels: Sequence[Level],
+        limbs: int,
+        most_bytes: int,
+    ) -> None: ...
+    def watch(
+        self, records: Words, names: Ints, mixed: Ints, mixed_names: Ints, rows: int, list: bool
+    ) -> None: ...
+    def begin(self, weights: Words) -> None: ...
+    def begin_real(self, weights: Floats) -> None: ...
+    def open(self, level: int) -> int: ...
+    def fill(self, level: int, job: int, first: int, stop: int, control: Control) -> None: ...
+    def close(self, level: int) -> None: ...
+    def start_visits(self, level: int) -> int: ...
+    def visit(self, level: int, job: int, first: int, stop: int, control: Control) -> None: ...
+    def totals(self) -> object: ...
+    def tally(self) -> object: ...
+    def events(self) -> object: ...

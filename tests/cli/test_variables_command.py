@@ -73,3 +73,20 @@ def test_sets_beyond_the_memory_are_refused_and_said(monkeypatch):
     assert "good trees by number of variables: there are too many sets." in text
     told = json.loads(run(*GERMAN, "--where", "error <= 298", "--json"))
     assert (told["by_number"], told["by_number_refused"]) == (None, "there are too many sets.")
+
+
+def test_reliance_comes_with_exact_ends(good, tmp_path):
+    told = json.loads(run(*GERMAN, "--where", "error <= 298", "--reliance", "--json"))
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space = adtc.Space(max_depth=2, relminsup=0.2)
+    ranges = {one.column: one for one in adtc.reliance(data, space, "error <= 298")}
+    for variable in told["variables"]:
+        one = ranges[variable["name"]]
+        assert variable["reliance"]["min_exact"] == str(one.min)
+        assert variable["reliance"]["max"] == float(one.max)
+    path = good.save(tmp_path / "good.adtc", circuit=True)
+    again = json.loads(run(str(path), "--reliance", "--json"))
+    assert again["variables"] == told["variables"]
+    assert "model reliance" in run(str(path), "--reliance", "--where", "error <= 290")
+    assert "as a number" in run(str(path), "--reliance", "--where", "error <= least(error)", code=2)
+    assert "reliance" not in json.loads(run(*GERMAN, "--json"))["variables"][0]

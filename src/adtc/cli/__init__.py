@@ -5,6 +5,7 @@ Nothing of adtc beyond this package is imported before a command runs, so `--hel
 """
 
 from adtc.cli import (
+    auditing,
     commands,
     completion,
     dashboard,
@@ -16,10 +17,12 @@ from adtc.cli import (
     reporting,
     variables,
     verifying,
+    voting,
 )
 from adtc.cli.group import main
 
 __all__ = [
+    "auditing",
     "commands",
     "completion",
     "dashboard",
@@ -32,4 +35,5 @@ __all__ = [
     "reporting",
     "variables",
     "verifying",
+    "voting",
 ]

@@ -84,7 +84,9 @@ def grow(prepared: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
     monitor.check()
     limit = np.array(limits, np.int64)
-    outside = outside_pass(prepared.lattice, prepared.inside, limit, monitor)
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limit, monitor, first=prepared.first_tests
+    )
     refuse_if_too_large(prepared, outside, monitor)
     builder = _Builder(prepared, outside, _worth_a_split(prepared, outside), monitor)
     levels, scanned = builder.levels()

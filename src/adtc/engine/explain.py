@@ -273,7 +273,9 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
     limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
-    outside = outside_pass(prepared.lattice, prepared.inside, limits, monitor)
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limits, monitor, first=prepared.first_tests
+    )
     explanation = replace(explanation, live=outside.live_paths)
     try:
         refusal.refuse_if_too_large(prepared, outside, monitor)

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +22,7 @@ from adtc.engine.allowed import ANYTHING, Allowed
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
+Rows = TypeVar("Rows", Data, Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -58,8 +60,9 @@ class Features:
 def rows_of(data: Data, groups: Sequence[Sequence[RowGroup]], *, merge: bool) -> Data | Stack:
     """Take the rows that a plan's groups hold: of further tables only those it looks at."""
     named = (group.table for members in groups for group in members)
-    rows = data.stack(table for table in dict.fromkeys(named) if table)
-    return compact(rows) if merge else rows
+    rows: Any = data.stack(table for table in dict.fromkeys(named) if table)  # of either type
+    found: Data | Stack = compact(rows) if merge else rows
+    return found
 
 
 def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int64]:
@@ -78,7 +81,7 @@ def distinct_features(
     dense = unpack(data.bits, data.n_rows)
     ones = _ones(dense, data)
     total = data.total
-    found: dict[bytes, int] = {}
+    found: dict[tuple[bytes, bool], int] = {}
     columns: list[npt.NDArray[np.uint8]] = []
     twins: list[list[Twin]] = []
     for f in range(data.n_features):
@@ -87,7 +90,8 @@ def distinct_features(
         # On a tie both sides are small: let the first row decide, so that complements meet.
         flipped = bool(2 * ones[f] > total or (2 * ones[f] == total and dense[f, 0] == 1))
         column = 1 - dense[f] if flipped else dense[f]
-        key = column.tobytes()
+        # twins must agree on whether they may come first
+        key = column.tobytes(), allowed.root is None or f in allowed.root
         if merge and minsup >= 1 and key in found:
             twins[found[key]].append(Twin(f, flipped))
         else:
@@ -107,7 +111,7 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
     return [int(weights[column.astype(bool)].sum()) for column in own]
 
 
-def compact(data: Data | Stack) -> Data | Stack:
+def compact(data: Rows) -> Rows:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
     return min(data, data.merged(), key=_words)
 
@@ -147,22 +151,45 @@ def bit_planes(
     )
 
 
-def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
-    """Lay out the numbers of all paths down to two levels above the leaves."""
-    levels = min(max(0, max_depth - 2), n)
+def numbered_paths(n: int, max_depth: int, *, least: int = 0) -> _core.Lattice:
+    """Lay out the numbers of all paths down to two levels above the leaves.
+
+    Parameters
+    ----------
+    least
+        Levels that are numbered in any case, if trees are that deep.
+    """
+    levels = min(max(0, max_depth - 2, min(least, max_depth)), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
     if sum(sizes) >= _MOST_PATHS:
         raise TooLargeError(
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
+    return _numbered(n, levels, min(2, max_depth - levels))
+
+
+def numbered_leaves(n: int, max_depth: int) -> _core.Lattice:
+    """Lay out the numbers of all paths down to the leaves, as names: nothing is kept for each."""
+    levels = min(max_depth, n)
+    most = sum(math.comb(n, k) << k for k in range(levels + 1))
+    if most >= _ROOM:
+        raise TooLargeError(
+            f"{n} features and depth {max_depth} make {most:.1e} different leaves, more than can "
+            f"be numbered: choose less depth, fewer features or a larger minsup."
+        )
+    return _numbered(n, levels, 0)
+
+
+def _numbered(n: int, levels: int, rest: int) -> _core.Lattice:
+    sizes = (math.comb(n, k) << k for k in range(levels))
     return _core.Lattice(
         # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
         binomial=_binomials(n + 2, levels + 3),
-        base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
+        base=np.array([0, *itertools.accumulate(sizes)], np.int64),
         features=n,
         levels=levels,
-        rest=min(2, max_depth - levels),
+        rest=rest,
     )
 
 

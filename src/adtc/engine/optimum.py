@@ -153,7 +153,7 @@ def near_the_best(
     while True:
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
-        result = fast.good_cells(circuits.grow(prepared, limits, monitor))
+        result = fast.good_cells(circuits.grow(prepared, limits, monitor), monitor)
         if len(result.keys) or limit == highest:
             return result
         step = max(1, (highest - least) // 1000, 2 * step)

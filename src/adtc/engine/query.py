@@ -43,7 +43,7 @@ from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.data.stack import Stack
-from adtc.engine.allowed import ANYTHING, Allowed, named_features
+from adtc.engine.allowed import ANYTHING, Allowed, allowed_tests
 from adtc.errors import QueryError
 
 Aggregation = str | Sequence[str] | Callable[[int, LeafRows], Any] | None
@@ -74,6 +74,12 @@ class Space:
         is no such leaf. 0 admits every label.
     banned
         Columns or features, by name, that no tree tests; a column stands for all its features.
+    required
+        Columns or features, by name, each of which every tree tests; of a column one feature.
+    root
+        Columns or features, by name, one of which is the first test; single leaves do not count.
+    max_variables
+        How many different columns a tree tests at most, or None.
 
     Examples
     --------
@@ -89,9 +95,15 @@ class Space:
     trivial_splits: bool = True
     min_leaf_share: float | Fraction | str = 0
     banned: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    root: tuple[str, ...] = ()
+    max_variables: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "banned", _names("banned", self.banned))
+        for name in ("banned", "required", "root"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if self.max_variables is not None:
+            _whole("max_variables", self.max_variables, least=0)
         _whole("max_depth", self.max_depth, least=0)
         _whole("minsup", self.minsup, least=0)
         if self.max_size is not None:
@@ -306,7 +318,7 @@ def ask(
     minsup = space.min_support(schema.total)
     vocabulary = Vocabulary(schema, _checked(define or {}))
     aggregate = _aggregate(aggregation, semiring, vocabulary)
-    allowed = Allowed(named_features("banned", space.banned, data))
+    allowed = allowed_tests(space, data)
 
     def bound(
         used: dict[str, Primitive],

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree
-from adtc.engine.circuit import Circuit, core_circuit
+from adtc.engine.circuit import Circuit
 from adtc.engine.keys import find_key, key_integers, key_order, packed_keys
 from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
 from adtc.engine.wide import counts_of
@@ -191,10 +191,18 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
 
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
-    twins = circuit.prepared.features.twins
+    prepared, outside = circuit.prepared, circuit.outside
+    twins = prepared.features.twins
     names = [twin for some in twins for twin in some]
     return _core.Cursor(
-        circuit=core_circuit(circuit),
+        table=prepared.table,
+        lattice=prepared.lattice,
+        leaves=prepared.leaves,
+        multiplicity=prepared.features.multiplicity,
+        counts=prepared.inside.counts,
+        budgets=outside.budgets,
+        live=outside.live,
+        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),

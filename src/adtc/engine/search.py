@@ -95,7 +95,13 @@ def thresholds(term: Term, reader: Reader) -> Iterator[Fraction]:
 
 def free(question: Question) -> bool:
     """Tell whether every tree of the space is good, so that nothing needs to be counted."""
-    return question.constraint == Truth(True) and question.space.max_size is None
+    allowed = question.allowed
+    return (
+        question.constraint == Truth(True)
+        and question.space.max_size is None
+        and allowed.root is None
+        and not allowed.selective
+    )
 
 
 def planned(question: Question, objective: Affine) -> tuple[Plan, Fraction, Fraction] | None:

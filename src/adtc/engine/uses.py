@@ -7,7 +7,6 @@ so 0 takes the split out. Each answer is one walk over the circuit (`src/core/va
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -101,24 +100,16 @@ class Uses:
         if groups is None:
             groups = np.where(self._chosen, 0, -1)
         n = int(groups.max(initial=-1)) + 1
-        starts, variables, counts = self._behind
-        with self.monitor.translated(), self._fitting():
-            places, masks, sums = _core.variable_set_counts(
-                self.monitor.control, self._core, groups.astype(np.int64), n, starts, variables,
-                counts, len(self.names), self.limbs, self.monitor.memory // 2,
-            )  # fmt: skip
+        entries = set_counts(self.circuit, self._column_of, groups, n, self.monitor)
         found: dict[int, dict[frozenset[str], int]] = {group: {} for group in range(n)}
-        for group, names, count in zip(
-            places.tolist(), self._sets(masks), counts_of(sums), strict=True
-        ):
-            if count:
-                found[group][names] = count
+        for group, mask, count in entries:
+            found[group][self._names_of(mask)] = count
         return found
 
     @cached_property
     def limbs(self) -> int:
         """Return how many 64-bit limbs hold the number of all trees, and so every other one."""
-        return max(1, -(-total_of(self.circuit.root.values).bit_length() // 64))
+        return limbs_for(self.circuit)
 
     @cached_property
     def _core(self) -> "_core.Circuit":
@@ -137,17 +128,13 @@ class Uses:
     @cached_property
     def _behind(self) -> tuple[Array, Array, Array]:
         """The variables behind each distinct feature: where they start, which, how often."""
+        return behind(self.circuit, self._column_of)
+
+    @cached_property
+    def _column_of(self) -> list[int]:
+        """The variable of each feature."""
         place = {name: at for at, name in enumerate(self.names)}
-        each = [
-            Counter(place[self.data.features[twin.feature].column] for twin in twins)
-            for twins in self.circuit.prepared.features.twins
-        ]
-        starts = np.cumsum([0, *map(len, each)])
-        return (
-            starts.astype(np.int64),
-            np.array([v for some in each for v in some], np.int64),
-            np.array([n for some in each for n in some.values()], np.int64),
-        )
+        return [place[feature.column] for feature in self.data.features]
 
     def _weights(self, names: frozenset[str], levels: Levels) -> Array:
         """Take the features of some variables out of some levels."""
@@ -169,20 +156,10 @@ class Uses:
 
     def _sets(self, masks: Array) -> Iterator[frozenset[str]]:
         for row in masks.tolist():
-            bits = sum(word << (64 * place) for place, word in enumerate(row))
-            yield frozenset(name for v, name in enumerate(self.names) if bits >> v & 1)
+            yield self._names_of(_joined(row))
 
-    @contextmanager
-    def _fitting(self) -> Iterator[None]:
-        """Say what does not fit into the memory."""
-        try:
-            yield
-        except _core.OutOfMemory:
-            raise TooLargeError(
-                f"the sets of variables that trees use do not fit into half of the "
-                f"{self.monitor.memory / 1e9:.2g} GB of memory that the run may use: ask about "
-                f"fewer trees, drop columns, or raise the limit."
-            ) from None
+    def _names_of(self, mask: int) -> frozenset[str]:
+        return frozenset(name for v, name in enumerate(self.names) if mask >> v & 1)
 
     def _check_number(self) -> None:
         if len(self.names) > MOST_VARIABLES:
@@ -190,3 +167,52 @@ class Uses:
                 f"the table has {len(self.names):,} source columns, and sets are kept of at most "
                 f"{MOST_VARIABLES:,}: drop columns, or ask for one variable at a time."
             )
+
+
+def limbs_for(circuit: Circuit) -> int:
+    """Return how many 64-bit limbs hold the number of all trees of a circuit."""
+    return max(1, -(-total_of(circuit.root.values).bit_length() // 64))
+
+
+def behind(circuit: Circuit, class_of: Sequence[int]) -> tuple[Array, Array, Array]:
+    """List the classes behind each distinct feature: where they start, which, how often."""
+    each = [
+        Counter(class_of[twin.feature] for twin in twins)
+        for twins in circuit.prepared.features.twins
+    ]
+    return (
+        np.cumsum([0, *map(len, each)]).astype(np.int64),
+        np.array([c for some in each for c in some], np.int64),
+        np.array([n for some in each for n in some.values()], np.int64),
+    )
+
+
+def set_counts(
+    circuit: Circuit, class_of: Sequence[int], groups: Array, n: int, monitor: Monitor
+) -> list[tuple[int, int, int]]:
+    """Count the trees of groups of root cells by the set of classes of features they test.
+
+    Returns group, a bit for each class, and the number of trees.
+    """
+    starts, classes, counts = behind(circuit, class_of)
+    try:
+        with monitor.translated():
+            places, masks, sums = _core.variable_set_counts(
+                monitor.control, core_circuit(circuit), np.ascontiguousarray(groups, np.int64), n,
+                starts, classes, counts, max(class_of, default=0) + 1, limbs_for(circuit),
+                monitor.memory // 2,
+            )  # fmt: skip
+    except TooLargeError as error:
+        if not isinstance(error.__context__, _core.OutOfMemory):
+            raise
+        raise TooLargeError(
+            f"the sets of variables that trees use do not fit into half of the "
+            f"{monitor.memory / 1e9:.2g} GB of memory that the run may use: ask about fewer trees, "
+            f"drop columns, or raise the limit."
+        ) from None
+    triples = zip(places.tolist(), map(_joined, masks.tolist()), counts_of(sums), strict=True)
+    return [triple for triple in triples if triple[2]]
+
+
+def _joined(words: list[int]) -> int:
+    return sum(word << (64 * place) for place, word in enumerate(words))

@@ -45,21 +45,28 @@ if TYPE_CHECKING:
 
     from adtc.algebra.semiring import Semiring
     from adtc.algebra.trees import Tree
+    from adtc.data import Scalar
     from adtc.engine.circuit import Circuit
+    from adtc.profiles.baselines import Baseline
     from adtc.profiles.builder import Builder
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
+    from adtc.profiles.decisions import Deciding, Discrepancy
     from adtc.profiles.difference import Difference
     from adtc.profiles.generalization import Generalization
+    from adtc.profiles.leaving import LeaveOneOut
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
+    from adtc.profiles.people import VoteShares
     from adtc.profiles.reliance import Reliance
     from adtc.profiles.variables import Variables
 
 X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
+# what looks at trees one by one, and so can leave some of them out
+_BY_TREE = ("drawing", "verifying", "saving it with the circuit", "counting again")
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -237,6 +244,13 @@ class Profile:
                 f"it, is told apart by depth, or comes from the specification engine; save it with "
                 f"circuit=True (--circuit), or make it anew with other metrics."
             )
+        if purpose not in _BY_TREE and (
+            self.source.space.required or self.source.space.max_variables is not None
+        ):
+            raise QueryError(
+                f"{purpose} walks over all trees at once, and 'required' and 'max_variables' leave "
+                f"trees out one by one: make the profile without these two, or ban columns."
+            )
         return self.source
 
     def save(self, path: str | PathLike[str], *, circuit: bool = False) -> Path:
@@ -322,6 +336,30 @@ class Profile:
         from adtc.profiles.difference import difference
 
         return difference(self, other, **options)
+
+    def vote_shares(self, frame: object = None, **options: Any) -> "VoteShares":
+        """Count the good trees by what they predict: see `adtc.profiles.people.vote_shares`."""
+        from adtc.profiles.people import vote_shares
+
+        return vote_shares(self, frame, **options)
+
+    def discrepancy(self, baseline: "Baseline", **options: Any) -> "Discrepancy":
+        """Find how many decisions change: see `adtc.profiles.decisions.discrepancy`."""
+        from adtc.profiles.decisions import discrepancy
+
+        return discrepancy(self, baseline, **options)
+
+    def deciding(self, decisions: "Mapping[int, Scalar]", **options: Any) -> "Deciding":
+        """Find the trees that decide cases in given ways: `adtc.profiles.decisions.deciding`."""
+        from adtc.profiles.decisions import deciding
+
+        return deciding(self, decisions, **options)
+
+    def leave_one_out(self, **options: Any) -> "LeaveOneOut":
+        """Count who enters and leaves without a row: `adtc.profiles.leaving.leave_one_out`."""
+        from adtc.profiles.leaving import leave_one_out
+
+        return leave_one_out(self, **options)
 
     def marginal(self, metric: str) -> "Marginal":
         """Count the trees by one metric: see `adtc.profiles.marginals.marginal`."""

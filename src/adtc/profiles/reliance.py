@@ -19,6 +19,7 @@ from adtc.data.hybrids import variables
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
+from adtc.engine.results import Count
 from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.profiles.making import profile as make_profile
@@ -171,10 +172,12 @@ def reliance(
     options: dict[str, Any] = {"define": define, "engine": engine, "monitor": monitor}
     found = count(data, space, where, **options)
     formula = parse(where) if isinstance(where, str) else where
-    extremes = found.record.details.get("extremes", {})  # of all trees: they are found only once
+    # of all trees: they are found only once
+    extremes = {} if found.record is None else found.record.details.get("extremes", {})
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
-    return [way.counted(c) if found <= _FEW else way.searched(c) for c in wanted]
+    few = isinstance(found, Count) and found <= _FEW
+    return [way.counted(c) if few else way.searched(c) for c in wanted]
 
 
 def of_profile(

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "circuit.h"
+#include "whole_circuit.h"
 
 namespace adtc {
 namespace {
@@ -58,7 +58,7 @@ class BoundPartialTrees {
     }
 
   public:
-    BoundPartialTrees(const BoundCircuit& circuit, Index limbs) : lattice_(circuit.lattice()) {
+    BoundPartialTrees(const WholeCircuit& circuit, Index limbs) : lattice_(circuit.lattice()) {
         if (limbs < 1) throw nb::value_error("numbers have at least one limb");
         circuit.visit([&]<class Key>(const CircuitView<Key>& view) {
             if (view.leaves.labels() > 64) throw nb::value_error("at most 64 labels");
@@ -151,7 +151,7 @@ void bind_partial(nb::module_& module) {
     nb::class_<BoundList>(module, "TreeList");
     nb::class_<BoundContext>(module, "TreeContext");
     nb::class_<BoundPartialTrees>(module, "PartialTrees")
-        .def(nb::init<const BoundCircuit&, Index>(), nb::arg("circuit"), nb::arg("limbs"), nb::keep_alive<1, 2>())
+        .def(nb::init<const WholeCircuit&, Index>(), nb::arg("circuit"), nb::arg("limbs"), nb::keep_alive<1, 2>())
         .def("every", &BoundPartialTrees::every, nb::arg("at"))
         .def("leaf", &BoundPartialTrees::leaf, nb::arg("at"), nb::arg("label"))
         .def("join", &BoundPartialTrees::join, nb::arg("at"), nb::arg("ones"), nb::arg("zeros"))

@@ -41,7 +41,7 @@ NumpyArray<Index> keys_to_numpy(std::vector<Key>&& keys) {
     }
 }
 
-/// A cursor over a circuit that stays alive with it; calls of several threads wait for one another.
+/// A cursor with the arrays that it looks at; calls of several threads wait for one another.
 class BoundCursor {
     template <class Key>
     using CursorPtr = std::unique_ptr<Cursor<Key>>;
@@ -52,13 +52,16 @@ class BoundCursor {
     }
 
   public:
-    BoundCursor(const BoundCircuit& circuit, Array<const Index, 1> twin_starts, Array<const Index, 1> twin_features,
-                Array<const bool, 1> twin_flipped, Index most_bytes)
-        : lattice_(circuit.lattice()),
+    BoundCursor(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
+                Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
+                Array<const bool, 1> live, const std::vector<BoundLevel>& levels, Array<const Index, 1> twin_starts,
+                Array<const Index, 1> twin_features, Array<const bool, 1> twin_flipped, Index most_bytes)
+        : circuit_(table, lattice, leaves, std::move(multiplicity), std::move(counts), std::move(budgets),
+                   std::move(live), levels),
           twin_starts_(std::move(twin_starts)),
           twin_features_(std::move(twin_features)),
           twin_flipped_(std::move(twin_flipped)) {
-        circuit.visit([&]<class Key>(const CircuitView<Key>& view) { cursor_ = opened(view, most_bytes); });
+        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); }, circuit_.leaves().leaves);
     }
 
     std::tuple<NumpyArray<Index>, NumpyArray<Index>> unrank(AnyKeys keys, Array<const Limb, 2> ranks,
@@ -77,10 +80,10 @@ class BoundCursor {
     std::vector<Limb> rank(Array<const Index, 1> codes, Array<const Index, 1> twins, AnyKeys keys) {
         const Index starts[2] = {0, static_cast<Index>(codes.shape(0))};
         bool fits = codes.shape(0) == keys.shape(0) && twins.shape(0) == keys.shape(0) &&
-                    is_forest({starts, span_of(codes)}, lattice_.features,
-                              labels_);
+                    is_forest({starts, span_of(codes)}, circuit_.lattice().features,
+                              circuit_.leaves().any([](const auto& leaves) { return leaves.labels(); }));
         for (std::size_t at = 0; fits && at < codes.shape(0); ++at)
-            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < multiplicity_[codes(at)]);
+            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < circuit_.multiplicity()[codes(at)]);
         if (!fits) throw nb::value_error("the arrays of the tree do not belong together");
         return visit([&]<class Key>(Cursor<Key>& cursor) {
             const MeasuredTree<Key> tree{span_of(codes), span_of(twins), keys_of<Key>(keys)};
@@ -120,7 +123,7 @@ class BoundCursor {
 
     At child(At at, Index feature, bool negative) {
         return visit([&](auto& cursor) {
-            if (feature < 0 || feature >= lattice_.features) throw nb::value_error("there is no such feature");
+            if (feature < 0 || feature >= circuit_.lattice().features) throw nb::value_error("there is no such feature");
             const Position found = cursor.child(position(at), feature, negative);
             return At{found.path, found.side, found.end};
         });
@@ -136,29 +139,31 @@ class BoundCursor {
   private:
     Position position(const At& at) const {
         const Position found{std::get<0>(at), std::get<1>(at), std::get<2>(at)};
-        const Index literals = 2 * lattice_.features;
-        if (found.path < 0 || found.path >= lattice_.size() || found.side >= literals || found.end >= literals)
+        const Index literals = 2 * circuit_.lattice().features;
+        if (found.path < 0 || found.path >= circuit_.lattice().size() || found.side >= literals || found.end >= literals)
             throw nb::value_error("there is no such place in the circuit");
         return found;
     }
 
     template <class Key>
-    CursorPtr<Key> opened(const CircuitView<Key>& circuit, Index most_bytes) {
-        const Index n = lattice_.features;
-        multiplicity_ = circuit.multiplicity;
-        labels_ = circuit.leaves.labels();
-        bool fits = static_cast<Index>(twin_starts_.shape(0)) == n + 1 &&
-                    twin_features_.shape(0) == twin_flipped_.shape(0) && twin_starts_(0) == 0 &&
-                    twin_starts_(static_cast<std::size_t>(n)) == static_cast<Index>(twin_features_.shape(0));
-        for (Index f = 0; fits && f < n; ++f) fits = twin_starts_(f + 1) - twin_starts_(f) == multiplicity_[f];
-        if (!fits) throw nb::value_error("the arrays of the circuit do not belong together");
+    CursorPtr<Key> opened(const Leaves<Key>& leaves, Index most_bytes) const {
+        if (!belong_together()) throw nb::value_error("the arrays of the twins do not belong together");
         const Twins twins{span_of(twin_starts_), span_of(twin_features_), span_of(twin_flipped_)};
-        return std::make_unique<Cursor<Key>>(circuit, twins, most_bytes);
+        return std::make_unique<Cursor<Key>>(circuit_.view(leaves), twins, most_bytes);
     }
 
-    const Lattice& lattice_;
-    Index labels_ = 0;
-    std::span<const Index> multiplicity_;
+    /// Nobody looks at the ends of arrays later.
+    bool belong_together() const {
+        const auto multiplicity = circuit_.multiplicity();
+        const std::size_t n = static_cast<std::size_t>(circuit_.lattice().features);
+        bool fits = multiplicity.size() == n && twin_starts_.shape(0) == n + 1 &&
+                    twin_features_.shape(0) == twin_flipped_.shape(0) && twin_starts_(0) == 0 &&
+                    twin_starts_(n) == static_cast<Index>(twin_features_.shape(0));
+        for (std::size_t f = 0; fits && f < n; ++f) fits = twin_starts_(f + 1) - twin_starts_(f) == multiplicity[f];
+        return fits;
+    }
+
+    BoundCircuit circuit_;
     Array<const Index, 1> twin_starts_, twin_features_;
     Array<const bool, 1> twin_flipped_;
     std::mutex mutex_;
@@ -169,9 +174,13 @@ class BoundCursor {
 
 void bind_ranks(nb::module_& module) {
     nb::class_<BoundCursor>(module, "Cursor")
-        .def(nb::init<const BoundCircuit&, Array<const Index, 1>, Array<const Index, 1>, Array<const bool, 1>, Index>(),
-             nb::arg("circuit"), nb::arg("twin_starts"), nb::arg("twin_features"), nb::arg("twin_flipped"),
-             nb::arg("most_bytes"), nb::keep_alive<1, 2>())
+        .def(nb::init<const BoundTable&, const BoundLattice&, const BoundLeaves&, Array<const Index, 1>,
+                      Array<const Index, 2>, Array<const Index, 2>, Array<const bool, 1>,
+                      const std::vector<BoundLevel>&, Array<const Index, 1>, Array<const Index, 1>,
+                      Array<const bool, 1>, Index>(),
+             nb::arg("table"), nb::arg("lattice"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
+             nb::arg("budgets"), nb::arg("live"), nb::arg("levels"), nb::arg("twin_starts"), nb::arg("twin_features"),
+             nb::arg("twin_flipped"), nb::arg("most_bytes"))
         .def("unrank", &BoundCursor::unrank, nb::arg("keys"), nb::arg("ranks"), nb::arg("control"))
         .def("rank", &BoundCursor::rank, nb::arg("codes"), nb::arg("twins"), nb::arg("keys"))
         .def("labels", &BoundCursor::labels, nb::arg("at"), nb::arg("key"))

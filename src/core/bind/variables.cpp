@@ -1,11 +1,13 @@
 #include "../variables.h"
 
-#include "circuit.h"
+#include <nanobind/stl/vector.h>
+
+#include "whole_circuit.h"
 
 namespace adtc {
 namespace {
 
-RootGroups groups_of(const BoundCircuit& circuit, const Array<const Index, 1>& groups, Index count) {
+RootGroups groups_of(const WholeCircuit& circuit, const Array<const Index, 1>& groups, Index count) {
     const auto of = span_of(groups);
     bool fits = static_cast<Index>(of.size()) == circuit.root_cells();
     for (const Index group : of) fits = fits && group >= -1 && group < count;
@@ -14,7 +16,7 @@ RootGroups groups_of(const BoundCircuit& circuit, const Array<const Index, 1>& g
 }
 
 /// Numbers of variables are checked, and so are the bounds of each feature's.
-FeatureVariables variables_of(const BoundCircuit& circuit, const Array<const Index, 1>& starts,
+FeatureVariables variables_of(const WholeCircuit& circuit, const Array<const Index, 1>& starts,
                               const Array<const Index, 1>& variables, const Array<const Index, 1>& counts, Index total) {
     const Index n = circuit.lattice().features;
     bool fits = static_cast<Index>(starts.shape(0)) == n + 1 && variables.shape(0) == counts.shape(0) &&
@@ -27,7 +29,7 @@ FeatureVariables variables_of(const BoundCircuit& circuit, const Array<const Ind
 
 Index words_for(Index variables) { return std::max<Index>(1, (variables + 63) / 64); }
 
-NumpyArray<Limb> count_weighted(const Control& control, const BoundCircuit& circuit, Array<const Index, 1> groups,
+NumpyArray<Limb> count_weighted(const Control& control, const WholeCircuit& circuit, Array<const Index, 1> groups,
                                 Index n_groups, Array<const Limb, 3> weights, Index limbs, Index most_bytes) {
     const RootGroups chosen = groups_of(circuit, groups, n_groups);
     const Lattice& lattice = circuit.lattice();
@@ -43,7 +45,7 @@ NumpyArray<Limb> count_weighted(const Control& control, const BoundCircuit& circ
     return to_numpy(std::move(found), {static_cast<std::size_t>(n_groups), weights.shape(2), static_cast<std::size_t>(limbs)});
 }
 
-NumpyArray<std::uint64_t> find_minimal(const Control& control, const BoundCircuit& circuit, Array<const Index, 1> groups,
+NumpyArray<std::uint64_t> find_minimal(const Control& control, const WholeCircuit& circuit, Array<const Index, 1> groups,
                                        Array<const Index, 1> starts, Array<const Index, 1> variables, Index total,
                                        Index most_bytes) {
     const RootGroups chosen = groups_of(circuit, groups, 1);
@@ -60,7 +62,7 @@ NumpyArray<std::uint64_t> find_minimal(const Control& control, const BoundCircui
 }
 
 std::tuple<NumpyArray<Index>, NumpyArray<std::uint64_t>, NumpyArray<Limb>> count_sets(
-    const Control& control, const BoundCircuit& circuit, Array<const Index, 1> groups, Index n_groups,
+    const Control& control, const WholeCircuit& circuit, Array<const Index, 1> groups, Index n_groups,
     Array<const Index, 1> starts, Array<const Index, 1> variables, Array<const Index, 1> counts, Index total,
     Index limbs, Index most_bytes) {
     const RootGroups chosen = groups_of(circuit, groups, n_groups);
@@ -82,6 +84,12 @@ std::tuple<NumpyArray<Index>, NumpyArray<std::uint64_t>, NumpyArray<Limb>> count
 }  // namespace
 
 void bind_variables(nb::module_& module) {
+    nb::class_<WholeCircuit>(module, "Circuit")
+        .def(nb::init<const BoundTable&, const BoundLattice&, const BoundLeaves&, Array<const Index, 1>,
+                      Array<const Index, 2>, Array<const Index, 2>, Array<const bool, 1>,
+                      const std::vector<BoundLevel>&>(),
+             nb::arg("table"), nb::arg("lattice"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
+             nb::arg("budgets"), nb::arg("live"), nb::arg("levels"));
     module.def("weighted_counts", &count_weighted, nb::arg("control"), nb::arg("circuit"), nb::arg("groups"),
                nb::arg("n_groups"), nb::arg("weights"), nb::arg("limbs"), nb::arg("most_bytes"),
                "Sum over trees the product of their tests' weights: [group, lane, limb].");
