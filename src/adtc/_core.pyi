@@ -335,6 +335,7 @@ class Leaves:
         most_leaves: int,
         share_top: int = 0,
         share_bottom: int = 1,
+        root_leaf: bool = True,
     ) -> None: ...
     @property
     def key_weights(self) -> Ints: ...
@@ -360,6 +361,8 @@ class Leaves:
     def share_top(self) -> int: ...
     @property
     def share_bottom(self) -> int: ...
+    @property
+    def root_leaf(self) -> bool: ...
     def __reduce__(self) -> tuple[object, ...]: ...
     @property
     def wide(self) -> bool: ...
@@ -475,6 +478,74 @@ class Cursor:
 
 def route_rows(table: Table, starts: Ints, codes: Ints, labels: int, control: Control) -> Ints: ...
 def build_trees(starts: Ints, codes: Ints, leaves: list[object], split: object) -> list[object]: ...
+
+class Circuit:
+    def __init__(
+        self,
+        table: Table,
+        lattice: Lattice,
+        leaves: Leaves,
+        multiplicity: Ints,
+        counts: Ints,
+        budgets: Ints,
+        live: Truths,
+        levels: Sequence[Level],
+    ) -> None: ...
+
+def weighted_counts(
+    control: Control,
+    circuit: Circuit,
+    groups: Ints,
+    n_groups: int,
+    weights: Words,
+    limbs: int,
+    most_bytes: int,
+) -> Words: ...
+def minimal_variable_sets(
+    control: Control,
+    circuit: Circuit,
+    groups: Ints,
+    starts: Ints,
+    variables: Ints,
+    total: int,
+    most_bytes: int,
+) -> Words: ...
+def variable_set_counts(
+    control: Control,
+    circuit: Circuit,
+    groups: Ints,
+    n_groups: int,
+    starts: Ints,
+    variables: Ints,
+    counts: Ints,
+    total: int,
+    limbs: int,
+    most_bytes: int,
+) -> tuple[Ints, Words, Words]: ...
+
+class TreeList:
+    pass
+
+class TreeContext:
+    pass
+
+class PartialTrees:
+    def __init__(self, circuit: Circuit, limbs: int) -> None: ...
+    def every(self, at: tuple[int, int, int]) -> TreeList: ...
+    def leaf(self, at: tuple[int, int, int], label: int) -> TreeList: ...
+    def join(self, at: tuple[int, int, int], ones: TreeList, zeros: TreeList) -> TreeList: ...
+    def root(self, good: Ints) -> TreeContext: ...
+    def below(
+        self, at: tuple[int, int, int], context: TreeContext, child: TreeList, sibling: TreeList
+    ) -> TreeContext: ...
+    def count(self, context: TreeContext, trees: TreeList) -> list[int]: ...
+    def counts_of(self, trees: TreeList, keys: Ints) -> Words: ...
+    def split_counts(
+        self, at: tuple[int, int, int], context: TreeContext
+    ) -> tuple[Ints, Words]: ...
+    def child(
+        self, at: tuple[int, int, int], feature: int, negative: bool
+    ) -> tuple[int, int, int]: ...
 
 class Backward:
     def __init__(

@@ -16,6 +16,7 @@ struct Leaves {
     bool trivial_splits = true; ///< may the two children of a split be leaves of equal label?
     bool dense = true;          ///< switch: use arrays over all keys where they pay
     Index most_leaves = 0;      ///< of any tree
+    bool root_leaf = true;      ///< may a tree be a single leaf?
 
     Index labels() const { return rule.labels; }
     Index groups() const { return static_cast<Index>(rule.group_label.size()); }

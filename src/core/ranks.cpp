@@ -139,12 +139,13 @@ Index Cursor<Key>::level_of(Index path) const {
     return std::upper_bound(base.begin(), base.end(), path) - base.begin() - 1;
 }
 
-/// Write the keys of a leaf by label; `kNoKey` where there is none within the budgets.
+/// Write the keys of a path's leaf by label; `kNoKey` where there is none within the budgets.
 template <class Key>
-void Cursor<Key>::leaf_keys(std::span<const Index> counts, std::span<const Index> budgets,
-                            std::vector<Key>& keys) const {
+void Cursor<Key>::leaf_keys(Index path, std::vector<Key>& keys) const {
     const Leaves<Key>& leaves = circuit_.leaves;
+    const auto counts = circuit_.counts.row(path), budgets = circuit_.budgets.row(path);
     keys.assign(static_cast<std::size_t>(leaves.labels()), kNoKey<Key>);
+    if (path == 0 && !leaves.root_leaf) return;
     for_each_label(counts, leaves.rule, [&](Index label) {
         for (std::size_t d = 0; d < budgets.size(); ++d)
             if (leaves.cost(static_cast<Index>(d), label, counts) > budgets[d]) return;
@@ -187,7 +188,7 @@ void Cursor<Key>::open_upper(Node<Key>& node, Index level) {
             branch.below[s] = id - lattice.base[level + 1];
             node.lists.push_back(list(level + 1, branch.below[s]));
             branch.cells[s] = (*node.lists.back())[0];
-            leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id), leaf_);
+            leaf_keys(id, leaf_);
             node.leaf_keys.insert(node.leaf_keys.end(), leaf_.begin(), leaf_.end());
         }
         node.branches.push_back(branch);
@@ -430,7 +431,7 @@ void Cursor<Key>::descend(Index level, Batch& here, Batch& next, Grown& grown, c
     Found found;
     for (const std::span<const Request> group : groups) {
         const Index number = group[0].number;
-        leaf_keys(circuit_.counts.row(base + number), circuit_.budgets.row(base + number), leaf_);
+        leaf_keys(base + number, leaf_);
         // a cell's first trees are its leaves: nothing needs to be opened for those
         splitting.clear();
         for (const Request& request : group) {
@@ -645,7 +646,7 @@ std::vector<Limb> Cursor<Key>::rank_below(const MeasuredTree<Key>& tree, std::si
     const Index id = circuit_.lattice->base[level] + number, code = tree.codes[at];
     const Key key = tree.keys[at];
     const Index twin = tree.twins[at++];
-    leaf_keys(circuit_.counts.row(id), circuit_.budgets.row(id), leaf_);
+    leaf_keys(id, leaf_);
     const std::vector<Index> labels = labels_with<Key>(leaf_, key);
     std::vector<Limb> rank(static_cast<std::size_t>(limbs_of(level)));
     const Limbs<0> arithmetic{limbs_of(level)};
@@ -746,7 +747,7 @@ Limb Cursor<Key>::rank_side(const MeasuredTree<Key>& tree, std::size_t& at, cons
 template <class Key>
 std::vector<Index> Cursor<Key>::labels(Position at, Key key) {
     if (at.side < 0) {
-        leaf_keys(circuit_.counts.row(at.path), circuit_.budgets.row(at.path), leaf_);
+        leaf_keys(at.path, leaf_);
         return labels_with<Key>(leaf_, key);
     }
     const Index level = level_of(at.path);

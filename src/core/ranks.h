@@ -99,7 +99,7 @@ class Cursor {
 
     Index limbs_of(Index level) const { return circuit_.levels.empty() ? 1 : circuit_.levels[level].cells.limbs; }
     Index level_of(Index path) const;
-    void leaf_keys(std::span<const Index> counts, std::span<const Index> budgets, std::vector<Key>& keys) const;
+    void leaf_keys(Index path, std::vector<Key>& keys) const;
 
     NodePtr node(Index level, Index number);
     void open_upper(Node<Key>& node, Index level);

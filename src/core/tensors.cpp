@@ -83,11 +83,14 @@ class LevelFiller {
         return pays ? range : KeyRange<Key>{};
     }
 
+    bool leaf_may_be() const { return node_ != 0 || leaves_.root_leaf; }
+
     void append_dense(const KeyRange<Key>& range) {
         DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
         dense.add(summands_, [&] { control_.check(); });
-        for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
-                      [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
+        if (leaf_may_be())
+            for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
+                          [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
         drop_trivial([&](Key key, const Index*, Limb factor) { limbs_.subtract(dense.find(key), factor); });
         dense.append_to(part_.cells);
     }
@@ -97,8 +100,9 @@ class LevelFiller {
         table.clear();
         table.reserve(leaves_.labels() * (1 + static_cast<Index>(summands_.size())));
         const auto find = [&](Key key, const Index* cost) { return table.find(key, [cost](Index d) { return cost[d]; }); };
-        for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
-                      [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
+        if (leaf_may_be())
+            for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
+                          [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
         drop_trivial([&](Key key, const Index* cost, Limb factor) { limbs_.subtract(find(key, cost), factor); });
         if (are_spread() && scratch_->ranged.begin(summands_, budgets_)) {
             scratch_->ranged.append(held_cells(), part_.cells, [&] {

@@ -17,6 +17,7 @@ from adtc.cli import (
     posterior,
     profiling,
     reporting,
+    variables,
     verifying,
     voting,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "posterior",
     "profiling",
     "reporting",
+    "variables",
     "verifying",
     "voting",
 ]

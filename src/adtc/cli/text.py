@@ -126,6 +126,8 @@ def footer(record: "RunRecord", saved: str | None = None, where: str | None = No
 
 
 def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
+    from adtc.engine.allowed import tests_in_words
+
     data, space = record.data, record.conventions
     table = f"{data['name']}, {data['rows']:,} rows, {data['features']} features"
     target = f"target {data['target']} ({_list(data['labels'])})"
@@ -142,8 +144,8 @@ def _about(record: "RunRecord") -> Sequence[tuple[str, str]]:
         (
             "trees",
             f"depth at most {space['max_depth']}{size}, at least {rows:,} row{'s'[: rows != 1]} "
-            f"per leaf, {space['labels']} label on a leaf{own}, trivial splits {trivial}; "
-            f"{space['trees']}",
+            f"per leaf, {space['labels']} label on a leaf{own}, trivial splits {trivial}"
+            f"{''.join(f', {part}' for part in tests_in_words(space))}; {space['trees']}",
         ),
         *([("where", where)] if where else []),
         *(("of all trees", text) for text in _extremes(record)),

@@ -6,7 +6,7 @@ live paths, and below them only cells within budget, can be part of a good tree.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -213,9 +213,26 @@ class Walker:
 
 
 def outside_pass(
-    lattice: _core.Lattice, bounds: Inside, limits: Array, monitor: Monitor
+    lattice: _core.Lattice,
+    bounds: Inside,
+    limits: Array,
+    monitor: Monitor,
+    *,
+    first: Array | None = None,
 ) -> Outside:
-    """Hand the budgets down from the root; ``limits`` holds one per form."""
+    """Hand the budgets down from the root; ``limits`` holds one per form.
+
+    Parameters
+    ----------
+    first
+        Which distinct features the first test may be; None: any, or no test at all.
+    """
+    if first is not None:
+        exists = bounds.exists.copy()
+        exists[0] &= bool(first.any()) and lattice.levels > 0
+        if lattice.levels:  # a path of one literal is only met from the root
+            exists[1 : 1 + 2 * lattice.features] &= np.repeat(first, 2)
+        bounds = replace(bounds, exists=exists)
     nodes = bounds.least.shape[1]
     budgets = np.zeros((nodes, len(limits)), np.int64)
     live = np.zeros(nodes, bool)

@@ -84,11 +84,28 @@ def grow(prepared: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit
     """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
     monitor.check()
     limit = np.array(limits, np.int64)
-    outside = outside_pass(prepared.lattice, prepared.inside, limit, monitor)
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limit, monitor, first=prepared.first_tests
+    )
     refuse_if_too_large(prepared, outside, monitor)
     builder = _Builder(prepared, outside, _worth_a_split(prepared, outside), monitor)
     levels, scanned = builder.levels()
     return Circuit(replace(prepared, splits=None), outside, levels, scanned)
+
+
+def core_circuit(circuit: Circuit) -> _core.Circuit:
+    """Hand a circuit to the core."""
+    prepared, outside = circuit.prepared, circuit.outside
+    return _core.Circuit(
+        table=prepared.table,
+        lattice=prepared.lattice,
+        leaves=prepared.leaves,
+        multiplicity=prepared.features.multiplicity,
+        counts=prepared.inside.counts,
+        budgets=outside.budgets,
+        live=outside.live,
+        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+    )
 
 
 def _worth_a_split(prepared: Prepared, outside: Outside) -> Array:

@@ -215,7 +215,7 @@ def explain(
         question, space = narrow, narrow.space
     plan = make_plan(question) if fast else None
     rows = data if plan is None else rows_of(data, plan.groups, merge=False)
-    features = distinct_features(rows, question.minsup)
+    features = distinct_features(rows, question.minsup, allowed=question.allowed)
     usable, distinct = int(features.multiplicity.sum()), len(features.twins)
     groups = sum(n > 0 for n in question.schema.totals.values())
     if plan is not None:
@@ -273,7 +273,9 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     except TooLargeError as error:
         return replace(explanation, refusal=str(error))
     limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
-    outside = outside_pass(prepared.lattice, prepared.inside, limits, monitor)
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limits, monitor, first=prepared.first_tests
+    )
     explanation = replace(explanation, live=outside.live_paths)
     try:
         refusal.refuse_if_too_large(prepared, outside, monitor)

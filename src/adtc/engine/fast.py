@@ -27,8 +27,10 @@ from adtc.engine.ranks import Ranks
 from adtc.engine.record import RunRecord
 from adtc.engine.score import plain
 from adtc.engine.switches import Switches
+from adtc.engine.uses import MOST_VARIABLES, set_counts
 from adtc.engine.values import distinct_values, side_by_side
-from adtc.engine.wide import Limbs, counts_of, joined, minus, total_of
+from adtc.engine.wide import Limbs, counts_of, joined, limbs_of, minus, total_of
+from adtc.errors import TooLargeError
 
 _PART = 2**15  # cells whose columns are evaluated at once: caches hold them
 
@@ -86,15 +88,17 @@ class Result:
     def tree(self, at: int) -> Tree:
         """Return a tree of a cell, always the same."""
         (key,) = key_integers(self.keys[at : at + 1])
-        if self.depths is None:
+        allowed = self.plan.question.allowed
+        if self.depths is None and not allowed.selective:
             return Ranks(self.circuit).unrank(key, 0)
-        # the circuit also has the shallower trees of the cell: draw until one is deep enough
-        wanted = int(self.depths[at])
-        ranks, source = Ranks(self.layers[wanted]), np.random.default_rng(0)
-        count = ranks.count(key)
-        while depth(tree := ranks.unrank(key, uniform_below(source, count))) != wanted:
-            pass
-        return tree
+        # the circuit has other trees of the cell, too: draw until one is deep enough and admitted
+        wanted = None if self.depths is None else int(self.depths[at])
+        ranks = Ranks(self.circuit if wanted is None else self.layers[wanted])
+        source, count = np.random.default_rng(0), ranks.count(key)
+        while True:
+            tree = ranks.unrank(key, uniform_below(source, count))
+            if allowed.admits(tree) and wanted in (None, depth(tree)):
+                return tree
 
     def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
         """Return the least (sign 1) or largest (−1) value of the first metric, and a tree with it.
@@ -125,7 +129,7 @@ def run(
     plan = make_plan(question, push=switches.push)
     prepared = prepare(plan, data, switches, monitor, known=known)
     limits = [budget.limit for budget in prepared.plan.budgets]
-    return good_cells(circuits.grow(prepared, limits, monitor))
+    return good_cells(circuits.grow(prepared, limits, monitor), monitor)
 
 
 def note(record: RunRecord, result: Result) -> None:
@@ -159,13 +163,19 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
             made[pushed, depth] = circuits.grow(prepared, limits, monitor)
         return made[pushed, depth]
 
+    def counted(of: circuits.Circuit) -> Limbs:
+        if not question.allowed.selective:
+            return of.root.values
+        return admitted_counts(of, np.ones(len(of.root.keys), bool), monitor)
+
     found: list[Result] = []
     for deepest in range(question.space.max_depth + 1):
         pushed = at_depth(question, deepest).constraint
         full = circuit(pushed, deepest)
-        keys, values = full.root.keys, full.root.values
+        keys, values = full.root.keys, counted(full)
         if deepest:
-            values = _less(keys, values, circuit(pushed, deepest - 1).root)
+            before = circuit(pushed, deepest - 1)
+            values = _less(keys, values, before.root.keys, counted(before))
         depths = np.full(len(keys), deepest, np.int64)
         lookup = full.prepared.plan.lookup(keys, depths)
         good = satisfied(question.constraint, lookup, len(keys)) & values.any(axis=1)
@@ -180,20 +190,22 @@ def _depth_by_depth(question: Question, data: Data, switches: Switches, monitor:
     )
 
 
-def _less(keys: npt.NDArray[np.int64], values: Limbs, other: circuits.Cells) -> Limbs:
+def _less(
+    keys: npt.NDArray[np.int64], values: Limbs, others: npt.NDArray[np.int64], less: Limbs
+) -> Limbs:
     """Subtract the numbers of the cells that another tensor also has."""
     place = key_order(keys)
-    found = place[find_keys(keys[place], other.keys)]
-    taken = np.zeros((len(keys), other.values.shape[1]), np.uint64)
-    taken[found] = other.values
+    found = place[find_keys(keys[place], others)]
+    taken = np.zeros((len(keys), less.shape[1]), np.uint64)
+    taken[found] = less
     return minus(values, taken)
 
 
-def good_cells(circuit: circuits.Circuit) -> Result:
+def good_cells(circuit: circuits.Circuit, monitor: Monitor | None = None) -> Result:
     """Keep the root's cells that satisfy the whole constraint, also what was not pushed down."""
     plan, root = circuit.prepared.plan, circuit.root
     if plan.residual == Truth(True):
-        return Result(plan, circuit, root.keys, root.values)
+        return _admitted(circuit, np.ones(len(root.keys), bool), monitor)
     # part by part: columns of all cells would take many times the memory of the tensor
     parts = [
         satisfied(plan.residual, plan.lookup(keys), len(keys))
@@ -201,4 +213,39 @@ def good_cells(circuit: circuits.Circuit) -> Result:
         for keys in [root.keys[at : at + _PART]]
     ]
     good = np.concatenate(parts) if parts else np.zeros(0, bool)
-    return Result(plan, circuit, *_core.marked_cells(root.keys, root.values, good))
+    return _admitted(circuit, good, monitor)
+
+
+def _admitted(
+    circuit: circuits.Circuit, good: npt.NDArray[np.bool_], monitor: Monitor | None
+) -> Result:
+    """Keep some root cells, and in them the trees that the space admits by all their tests."""
+    plan, root = circuit.prepared.plan, circuit.root
+    if not plan.question.allowed.selective:
+        if good.all():
+            return Result(plan, circuit, root.keys, root.values)
+        return Result(plan, circuit, *_core.marked_cells(root.keys, root.values, good))
+    values = admitted_counts(circuit, good, monitor or Monitor())
+    kept = values.any(axis=1)
+    return Result(plan, circuit, root.keys[kept], values[kept])
+
+
+def admitted_counts(
+    circuit: circuits.Circuit, good: npt.NDArray[np.bool_], monitor: Monitor
+) -> Limbs:
+    """Count the trees of some root cells that a space admits by all their tests; 0 elsewhere."""
+    allowed = circuit.prepared.plan.question.allowed
+    class_of, members = allowed.classes()
+    if len(members) > MOST_VARIABLES:
+        raise TooLargeError(
+            f"at most {MOST_VARIABLES:,} columns can be told apart in a tree, and the table has "
+            f"{len(members):,}: leave out max_variables, or drop columns."
+        )
+    counts = [0] * len(good)
+    places = np.cumsum(good) - 1
+    chosen = np.flatnonzero(good).tolist()
+    groups = np.where(good, places, -1)
+    for group, mask, n in set_counts(circuit, class_of, groups, len(chosen), monitor):
+        if allowed.admits_classes(mask, members):
+            counts[chosen[group]] += n
+    return limbs_of(counts)

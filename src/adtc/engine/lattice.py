@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from adtc.algebra.metrics import RowGroup
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
 from adtc.data.stack import Stack
+from adtc.engine.allowed import ANYTHING, Allowed
 from adtc.engine.query import row_groups
 from adtc.errors import LimitError
 
@@ -59,8 +60,9 @@ class Features:
 def rows_of(data: Data, groups: Sequence[Sequence[RowGroup]], *, merge: bool) -> Data | Stack:
     """Take the rows that a plan's groups hold: of further tables only those it looks at."""
     named = (group.table for members in groups for group in members)
-    rows = data.stack(table for table in dict.fromkeys(named) if table)
-    return compact(rows) if merge else rows
+    rows: Any = data.stack(table for table in dict.fromkeys(named) if table)  # of either type
+    found: Data | Stack = compact(rows) if merge else rows
+    return found
 
 
 def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int64]:
@@ -68,7 +70,9 @@ def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int6
     return np.array([-1 if g.table else g.y for g, *_ in groups], np.int64)
 
 
-def distinct_features(data: Data | Stack, minsup: int, *, merge: bool = True) -> Features:
+def distinct_features(
+    data: Data | Stack, minsup: int, *, merge: bool = True, allowed: Allowed = ANYTHING
+) -> Features:
     """Drop features that cannot split, orient the others, and merge twins.
 
     Twins agree on the rows of all tables. Merging needs ``minsup`` of at least 1: splitting twice
@@ -77,16 +81,17 @@ def distinct_features(data: Data | Stack, minsup: int, *, merge: bool = True) ->
     dense = unpack(data.bits, data.n_rows)
     ones = _ones(dense, data)
     total = data.total
-    found: dict[bytes, int] = {}
+    found: dict[tuple[bytes, bool], int] = {}
     columns: list[npt.NDArray[np.uint8]] = []
     twins: list[list[Twin]] = []
     for f in range(data.n_features):
-        if not minsup <= ones[f] <= total - minsup:
+        if f in allowed.banned or not minsup <= ones[f] <= total - minsup:
             continue
         # On a tie both sides are small: let the first row decide, so that complements meet.
         flipped = bool(2 * ones[f] > total or (2 * ones[f] == total and dense[f, 0] == 1))
         column = 1 - dense[f] if flipped else dense[f]
-        key = column.tobytes()
+        # twins must agree on whether they may come first
+        key = column.tobytes(), allowed.root is None or f in allowed.root
         if merge and minsup >= 1 and key in found:
             twins[found[key]].append(Twin(f, flipped))
         else:
@@ -146,9 +151,15 @@ def bit_planes(
     )
 
 
-def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
-    """Lay out the numbers of all paths down to two levels above the leaves."""
-    levels = min(max(0, max_depth - 2), n)
+def numbered_paths(n: int, max_depth: int, *, least: int = 0) -> _core.Lattice:
+    """Lay out the numbers of all paths down to two levels above the leaves.
+
+    Parameters
+    ----------
+    least
+        Levels that are numbered in any case, if trees are that deep.
+    """
+    levels = min(max(0, max_depth - 2, min(least, max_depth)), n)
     sizes = [math.comb(n, k) << k for k in range(levels + 1)]
     if sum(sizes) >= _MOST_PATHS:
         raise LimitError(

@@ -169,7 +169,7 @@ def near_the_best(
             proved(sign * (scale * bound + constant))
         limit = min(highest, least + step)
         limits = [budget.limit_at(limit) for budget in budgets]
-        result = fast.good_cells(circuits.grow(prepared, limits, monitor))
+        result = fast.good_cells(circuits.grow(prepared, limits, monitor), monitor)
         if len(result.keys) or limit == highest:
             return result
         bound = limit + 1

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.data import Data
 from adtc.engine import lattice as lattices
+from adtc.engine.allowed import Allowed
 from adtc.engine.bounds import Inside, check_costs, inside_pass
 from adtc.engine.keys import packed_keys
 from adtc.engine.monitor import Monitor
@@ -38,6 +39,14 @@ class Prepared:
     leaves: _core.Leaves
     inside: Inside
     splits: Array | None = None
+
+    @property
+    def first_tests(self) -> Array | None:
+        """Which distinct features the first test may be; None if there is no condition."""
+        root = self.plan.question.allowed.root
+        if root is None:
+            return None
+        return np.array([twins[0].feature in root for twins in self.features.twins], bool)
 
     def serves(self, plan: Plan) -> bool:
         """Tell whether another plan, for the same data and space, needs the same stages."""
@@ -75,11 +84,15 @@ def prepare(
     plan = with_small_numbers(plan) if switches.round else plan
     check_costs((budget.form for budget in plan.budgets), plan.totals)
     rows = lattices.rows_of(data, plan.groups, merge=switches.merge_rows)
-    features = lattices.distinct_features(rows, question.minsup, merge=switches.merge_features)
+    features = lattices.distinct_features(
+        rows, question.minsup, merge=switches.merge_features, allowed=question.allowed
+    )
     groups = lattices.group_of_rows(rows, plan.groups)
     table = lattices.bit_planes(features, rows, groups, len(plan.groups))
     depth = question.space.max_depth if depth is None else depth
-    lattice = lattices.numbered_paths(len(features.twins), depth)
+    lattice = lattices.numbered_paths(
+        len(features.twins), depth, least=first_level(question.allowed)
+    )
     plan = with_multipliers(plan, table, lattices.label_of_groups(plan.groups), switches, monitor)
     leaves = leaves_of(plan, switches)
     bounds, splits = inside_pass(
@@ -92,6 +105,11 @@ def prepare(
         monitor=monitor,
     )
     return Prepared(plan, features, table, lattice, leaves, bounds, splits)
+
+
+def first_level(allowed: Allowed) -> int:
+    """Return how many levels must be numbered so that the first test can be chosen."""
+    return 0 if allowed.root is None else 1
 
 
 def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
@@ -116,4 +134,5 @@ def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
         most_leaves=plan.most_leaves,
         share_top=share.numerator,
         share_bottom=share.denominator,
+        root_leaf=plan.question.allowed.root is None,
     )

@@ -88,6 +88,11 @@ def check_space(space: Space) -> None:
     reason = "in a posterior a leaf carries no label but a distribution over the classes"
     if space.labels != "any":
         raise QueryError(f"labels is '{space.labels}', but {reason}: leave it out.")
+    if space.banned or space.required or space.root or space.max_variables is not None:
+        raise QueryError(
+            "the space says which tests trees may have, but a prior is over all of them: drop "
+            "columns from the table instead."
+        )
     if not space.trivial_splits:
         raise QueryError(f"trivial_splits is False, but {reason}: leave it out.")
     if space.leaf_share:

@@ -43,6 +43,7 @@ from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.data.stack import Stack
+from adtc.engine.allowed import ANYTHING, Allowed, allowed_tests
 from adtc.errors import QueryError
 
 Aggregation = str | Sequence[str] | Callable[[int, LeafRows], Any] | None
@@ -71,6 +72,14 @@ class Space:
     min_leaf_share
         Smallest share of a leaf's rows that must have its label; where no label reaches it, there
         is no such leaf. 0 admits every label.
+    banned
+        Columns or features, by name, that no tree tests; a column stands for all its features.
+    required
+        Columns or features, by name, each of which every tree tests; of a column one feature.
+    root
+        Columns or features, by name, one of which is the first test; single leaves do not count.
+    max_variables
+        How many different columns a tree tests at most, or None.
 
     Examples
     --------
@@ -85,8 +94,16 @@ class Space:
     labels: Literal["any", "majority"] = "any"
     trivial_splits: bool = True
     min_leaf_share: float | Fraction | str = 0
+    banned: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    root: tuple[str, ...] = ()
+    max_variables: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("banned", "required", "root"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if self.max_variables is not None:
+            _whole("max_variables", self.max_variables, least=0)
         _whole("max_depth", self.max_depth, least=0)
         _whole("minsup", self.minsup, least=0)
         if self.max_size is not None:
@@ -130,6 +147,17 @@ def _share(name: str, given: object, whole: str) -> Fraction:
     if not 0 <= share <= 1:
         raise QueryError(f"{name} is {given}, expected a share of {whole} between 0 and 1.")
     return share
+
+
+def _names(name: str, given: object) -> tuple[str, ...]:
+    """Read names of columns or features: one, or several; each counts once."""
+    names = (given,) if isinstance(given, str) else given
+    if not isinstance(names, list | tuple | set | frozenset) or not all(
+        isinstance(one, str) for one in names
+    ):
+        raise QueryError(f"{name} is {given!r}, expected names of columns or features.")
+    ordered = sorted(names) if isinstance(names, set | frozenset) else names
+    return tuple(dict.fromkeys(ordered))
 
 
 def _whole(name: str, value: object, *, least: int) -> None:
@@ -224,6 +252,8 @@ class Question:
         φ as a formula over the axes alone.
     aggregate
         The value of a leaf with a label in the semiring: the paper's labelling function of α.
+    allowed
+        What the space says about tests.
     """
 
     space: Space
@@ -235,6 +265,7 @@ class Question:
     metrics: tuple[tuple[str, Term], ...]
     constraint: Formula
     aggregate: Callable[[int, LeafRows], Any]
+    allowed: Allowed = ANYTHING
 
     def labels(self, leaf: LeafRows) -> Iterable[int]:
         """Return the labels that a leaf may carry."""
@@ -287,6 +318,7 @@ def ask(
     minsup = space.min_support(schema.total)
     vocabulary = Vocabulary(schema, _checked(define or {}))
     aggregate = _aggregate(aggregation, semiring, vocabulary)
+    allowed = allowed_tests(space, data)
 
     def bound(
         used: dict[str, Primitive],
@@ -310,6 +342,7 @@ def ask(
             metrics=terms,
             constraint=constraint,
             aggregate=aggregate,
+            allowed=allowed,
         )
 
     def extreme(call: Call, within: tuple[str, ...]) -> Fraction | None:

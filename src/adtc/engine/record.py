@@ -12,6 +12,9 @@ from adtc._version import __version__
 from adtc.data import Data
 from adtc.engine.query import Space
 
+TESTS = ("banned", "required", "root", "max_variables")
+"""What a `Space` says about the tests of trees."""
+
 Status = Literal["exact", "bounded", "estimated", "partial"]
 
 
@@ -82,7 +85,10 @@ def recording(
             **{
                 k: v if v is None or isinstance(v, int) else str(v)
                 for k, v in ((f.name, getattr(space, f.name)) for f in fields(space))
+                if k not in TESTS
             },
+            # said only where it is not the default
+            **{k: told for k in TESTS if (told := in_words(getattr(space, k))) is not None},
             "min_rows_per_leaf": space.min_support(data.total),
             "trees": "syntactic; a feature at most once on a path",
         },
@@ -92,6 +98,11 @@ def recording(
     start = time.perf_counter()
     yield record
     record.seconds = time.perf_counter() - start
+
+
+def in_words(value: tuple[str, ...] | int | None) -> str | int | None:
+    """Write names in a row; a number stays one."""
+    return (", ".join(value) or None) if isinstance(value, tuple) else value
 
 
 def _tables(data: Data) -> dict[str, Any]:

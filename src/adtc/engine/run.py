@@ -150,7 +150,7 @@ class Run:
         if self.engine == "spec":
             return None
         counted = self.narrowed(self.ask(where=where, metrics=metrics))
-        if counted is None or by_depth(counted):
+        if counted is None or by_depth(counted) or counted.allowed.selective:
             return None
         result = self.fast(counted)
         values = fold(

@@ -27,7 +27,9 @@ from adtc.engine.switches import Switches
 def summable(question: Question, semiring: Semiring[Any]) -> bool:
     """Tell whether this can answer: C functions, and every tree of the space is good."""
     plain = question.constraint == Truth(True) and question.space.max_size is None
-    return semiring.compiled is not None and plain
+    allowed = question.allowed
+    free = allowed.root is None and not allowed.selective
+    return semiring.compiled is not None and plain and free
 
 
 def sum_over_trees(
@@ -46,7 +48,9 @@ def sum_over_trees(
     every = every_row(data, question.schema)
     rows = every.merged() if switches.merge_rows else every
     groups, member = row_groups(rows)
-    features = lattices.distinct_features(rows, question.minsup, merge=switches.merge_features)
+    features = lattices.distinct_features(
+        rows, question.minsup, merge=switches.merge_features, allowed=question.allowed
+    )
     table = lattices.bit_planes(features, rows, member, len(groups))
     lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
     costs = path_costs((), lattices.label_of_groups([[g] for g in groups]), question)

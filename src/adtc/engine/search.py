@@ -95,7 +95,13 @@ def thresholds(term: Term, reader: Reader) -> Iterator[Fraction]:
 
 def free(question: Question) -> bool:
     """Tell whether every tree of the space is good, so that nothing needs to be counted."""
-    return question.constraint == Truth(True) and question.space.max_size is None
+    allowed = question.allowed
+    return (
+        question.constraint == Truth(True)
+        and question.space.max_size is None
+        and allowed.root is None
+        and not allowed.selective
+    )
 
 
 def planned(question: Question, objective: Affine) -> tuple[Plan, Fraction, Fraction] | None:
@@ -144,7 +150,10 @@ class _Search:
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
         self.features = lattices.distinct_features(
-            self.rows, question.minsup, merge=self.switches.merge_features
+            self.rows,
+            question.minsup,
+            merge=self.switches.merge_features,
+            allowed=question.allowed,
         )
         groups = lattices.group_of_rows(self.rows, plan.groups)
         self.table = lattices.bit_planes(self.features, self.rows, groups, len(plan.groups))

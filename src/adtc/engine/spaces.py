@@ -8,7 +8,16 @@ from adtc.engine.query import Space
 
 
 def space_to_json(space: Space) -> dict[str, Any]:
-    """Write a space; a share given as a fraction stays one."""
+    """Write a space; a share given as a fraction stays one.
+
+    What a space says about tests is left out where it says nothing.
+    """
+    told: dict[str, Any] = {
+        "banned": list(space.banned) or None,
+        "required": list(space.required) or None,
+        "root": list(space.root) or None,
+        "max_variables": None if space.max_variables is None else int(space.max_variables),
+    }
     return {
         "max_depth": int(space.max_depth),
         "minsup": int(space.minsup),
@@ -17,7 +26,7 @@ def space_to_json(space: Space) -> dict[str, Any]:
         "labels": space.labels,
         "trivial_splits": space.trivial_splits,
         "min_leaf_share": _share_to_json(space.min_leaf_share),
-    }
+    } | {name: value for name, value in told.items() if value is not None}
 
 
 def space_from_json(saved: Mapping[str, Any]) -> Space:

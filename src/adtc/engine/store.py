@@ -30,7 +30,7 @@ from adtc.engine.lattice import (
     rows_of,
 )
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
-from adtc.engine.prepare import Prepared, leaves_of
+from adtc.engine.prepare import Prepared, first_level, leaves_of
 from adtc.engine.query import Question, Space, ask
 from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.engine.switches import Switches
@@ -83,7 +83,9 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
         plan=plan,
         features=features,
         table=bit_planes(features, rows, groups, len(plan.groups)),
-        lattice=numbered_paths(len(features.twins), space.max_depth),
+        lattice=numbered_paths(
+            len(features.twins), space.max_depth, least=first_level(plan.question.allowed)
+        ),
         leaves=leaves_of(plan, Switches()),
         inside=inside,
     )

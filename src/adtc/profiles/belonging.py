@@ -24,6 +24,7 @@ from adtc.engine.query import Question, Space
 from adtc.engine.record import RunRecord, recording
 from adtc.engine.run import opened
 from adtc.engine.spaces import space_to_json
+from adtc.engine.wide import counts_of
 from adtc.errors import ADTCError, DataError
 from adtc.profiles.profile import Profile
 
@@ -141,7 +142,12 @@ def _check_cells(parts: Parts, plan: Plan) -> str:
     places = slice(None) if np.array_equal(profile.keys, keys) else _places(profile.keys, keys)
     if len(profile.keys) < len(keys) and not parts.filtered:
         raise DataError(f"{len(keys) - len(profile.keys):,} cells of its circuit are missing")
-    if not np.array_equal(profile.trees, trees[places]):
+    if plan.question.allowed.selective:  # which trees are left out, the circuit does not tell
+        pairs = zip(counts_of(profile.trees), counts_of(trees[places]), strict=True)
+        same = all(0 < some <= every for some, every in pairs)
+    else:
+        same = np.array_equal(profile.trees, trees[places])
+    if not same:
         raise DataError("the numbers of trees in its cells and in its circuit differ")
     axes = AxisColumns(plan.axes, profile.keys)
     if list(axes) != list(profile.axes) or not all(

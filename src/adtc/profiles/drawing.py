@@ -5,7 +5,9 @@ cell (`adtc.engine.ranks` says in which order). Every tree that leaves this modu
 data again and has its cell's metrics.
 """
 
+import itertools
 import secrets
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -14,13 +16,16 @@ import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Tree, predict
-from adtc.errors import QueryError
+from adtc.engine.wide import counts_of
+from adtc.errors import QueryError, TooLargeError
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile
 
 __all__ = ["DrawnTree", "best", "different", "draw", "iterate", "rank", "spread", "tree"]
 
 Array = npt.NDArray[Any]
+_RARE = 1_000_000  # trees of a cell among which one must be admitted
+_TRIES = 16  # trees that are looked at together until one is admitted
 
 
 def draw(
@@ -52,11 +57,11 @@ def draw(
     cells = NumberedTrees.of(profile)
     seed, rng = seeded(seed)
     if where is None:
-        count = cells.some("the constraints of this profile")
-        return cells.trees(uniform_ranks(rng, count, n), seed)
+        cells.some("the constraints of this profile")
+        return cells.trees(_random_ranks(cells, rng, n), seed)
     chosen = NumberedTrees.of(profile.where(where))
-    count = chosen.some(f"'{where}'")
-    ranks = uniform_ranks(rng, count, n)
+    chosen.some(f"'{where}'")
+    ranks = _random_ranks(chosen, rng, n)
     return cells.trees([cells.from_part(chosen, rank) for rank in ranks], seed)
 
 
@@ -73,7 +78,13 @@ def tree(profile: Profile, rank: int) -> DrawnTree:
     """
     cells = NumberedTrees.of(profile)
     cells.check(rank)
-    return cells.trees([rank])[0]
+    found = cells.trees([rank])[0]
+    if not cells.admits(found.tree):
+        raise QueryError(
+            f"rank {rank:,} is that of a tree that the space leaves out by its tests: iterate over "
+            f"the trees, or draw some."
+        )
+    return found
 
 
 def rank(profile: Profile, tree: Tree | DrawnTree) -> int:
@@ -85,9 +96,9 @@ def rank(profile: Profile, tree: Tree | DrawnTree) -> int:
 def iterate(profile: Profile, start: int = 0, stop: int | None = None) -> Iterator[DrawnTree]:
     """Yield the trees in the order of their ranks, from ``start`` up to but without ``stop``."""
     cells = NumberedTrees.of(profile)
-    if start != cells.count:
+    if start != cells.numbers:
         cells.check(start, "start")
-    last = cells.count if stop is None else min(stop, cells.count)
+    last = cells.numbers if stop is None else min(stop, cells.numbers)
     return cells.in_order(start, last)
 
 
@@ -111,7 +122,11 @@ def best(
     ranks: list[int] = []
     for cell in order[defined[order]].tolist():
         first, last = cells.before(cell), cells.before(cell + 1)
-        ranks += range(first, min(last, first + k - len(ranks)))
+        if cells.allowed.selective:
+            more = itertools.islice(cells.in_order(first, last), k - len(ranks))
+            ranks += [one.rank for one in more]
+        else:
+            ranks += range(first, min(last, first + k - len(ranks)))
         if len(ranks) == k:
             break
     return cells.trees(ranks)
@@ -141,7 +156,10 @@ def spread(profile: Profile, k: int, *, by: Sequence[str] | None = None) -> list
     # lexsort: the last key counts most, which is the highest limb; among equals the first cell
     most = np.lexsort((-np.arange(len(kept)), *profile.trees[kept].T))[-1]
     picked = _far_apart(lambda at: np.square(points - points[at]).sum(axis=1), int(most), k)
-    return cells.trees([cells.before(int(kept[at])) for at in picked])
+    return [
+        next(cells.in_order(cells.before(cell), cells.before(cell + 1)))
+        for cell in (int(kept[at]) for at in picked)
+    ]
 
 
 def different(
@@ -199,6 +217,35 @@ def seeded(seed: int | None) -> tuple[int, np.random.Generator]:
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise QueryError(f"seed is {seed!r}, expected a whole number of at least 0.")
     return int(seed), np.random.default_rng(seed)
+
+
+def _random_ranks(cells: NumberedTrees, rng: np.random.Generator, n: int) -> list[int]:
+    """Draw the ranks of n trees.
+
+    Where the space leaves trees out by all their tests, a cell is drawn by its admitted trees, and
+    then trees of the cell until one is admitted.
+    """
+    numbers = uniform_ranks(rng, cells.count, n)
+    if not cells.allowed.selective:
+        return numbers
+    admitted = counts_of(cells.profile.trees)
+    until = list(itertools.accumulate(admitted))
+    ranks = []
+    for number in numbers:
+        cell = bisect_right(until, number)
+        first, last = cells.before(cell), cells.before(cell + 1)
+        if (last - first) > _RARE * admitted[cell]:
+            raise TooLargeError(
+                f"less than one in {_RARE:,} trees of a cell keeps to 'required' and "
+                f"'max_variables', too few to draw: ban columns instead, or ask for one by exists."
+            )
+        while True:
+            some = [first + r for r in uniform_ranks(rng, last - first, _TRIES)]
+            found = (one.rank for one in cells.trees(some) if cells.admits(one.tree))
+            if (rank := next(found, None)) is not None:
+                ranks.append(rank)
+                break
+    return ranks
 
 
 def uniform_ranks(rng: np.random.Generator, count: int, n: int) -> list[int]:

@@ -17,10 +17,10 @@ from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
 from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
-from adtc.engine.keys import find_key, key_integers, key_order
+from adtc.engine.keys import find_key, find_keys, key_integers, key_order
 from adtc.engine.ranks import Ranks
 from adtc.engine.score import plain
-from adtc.engine.wide import counts_of
+from adtc.engine.wide import counts_of, total_of
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.profile import Profile
@@ -39,7 +39,8 @@ class DrawnTree:
     Parameters
     ----------
     rank
-        Its number within the profile, from 0.
+        Its number within the profile, from 0. Where a space requires columns or limits their
+        number, trees that it leaves out have numbers, too.
     cell_rank, cell_count
         Its number among the trees with the same axis values, and how many these are.
     metrics
@@ -87,13 +88,25 @@ class NumberedTrees:
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys = key_integers(profile.keys)
         self.count = profile.count
+        self.allowed = source.circuit.prepared.plan.question.allowed
+        trees = self._all_trees(profile) if self.allowed.selective else profile.trees
+        self.numbers = total_of(trees)
         self._until: Array | list[int]
-        if self.count < _NARROW:
-            self._until = np.cumsum(profile.trees[:, 0].astype(np.int64))
+        if self.numbers < _NARROW:
+            self._until = np.cumsum(trees[:, 0].astype(np.int64))
         else:
-            self._until = list(itertools.accumulate(counts_of(profile.trees)))
+            self._until = list(itertools.accumulate(counts_of(trees)))
         self._by_key = key_order(profile.keys)
         self._sorted_keys = profile.keys[self._by_key]
+
+    def _all_trees(self, profile: Profile) -> Array:
+        """Count the trees of each cell, also those that conditions on all tests leave out."""
+        assert profile.source is not None
+        assert profile.keys is not None
+        root = profile.source.circuit.root
+        order = key_order(root.keys)
+        found: Array = root.values[order[find_keys(root.keys[order], profile.keys)]]
+        return found
 
     @classmethod
     def of(cls, profile: Profile) -> "NumberedTrees":
@@ -116,9 +129,9 @@ class NumberedTrees:
             raise QueryError(f"{name} is {rank!r}, expected a whole number.")
         if not self.count:
             raise QueryError(f"{name} {rank:,} is out of range: the profile holds no tree.")
-        if not 0 <= rank < self.count:
-            trees = "there is 1 tree, rank 0" if self.count == 1 else (
-                f"there are {self.count:,} trees, ranks 0 to {self.count - 1:,}"
+        if not 0 <= rank < self.numbers:
+            trees = "there is 1 tree, rank 0" if self.numbers == 1 else (
+                f"there are {self.numbers:,} trees, ranks 0 to {self.numbers - 1:,}"
             )  # fmt: skip
             raise QueryError(f"{name} {rank:,} is out of range: {trees}.")
 
@@ -139,6 +152,10 @@ class NumberedTrees:
 
     def rank(self, tree: Tree) -> int:
         """Return the rank of a tree."""
+        if not self.allowed.admits(tree):
+            raise QueryError(
+                "the tree is not in this profile: its tests are not those that the space admits."
+            )
         key, cell_rank = self._tools.ranks.rank(tree)
         cell = self._at(key)
         if cell < 0:
@@ -158,12 +175,16 @@ class NumberedTrees:
             by_rank.update((drawn.rank, drawn) for drawn in found)
         return [by_rank[rank] for rank in ranks]
 
+    def admits(self, tree: Tree) -> bool:
+        """Tell whether the space admits a tree by all its tests."""
+        return not self.allowed.selective or self.allowed.admits(tree)
+
     def in_order(self, start: int, stop: int) -> Iterator[DrawnTree]:
         """Yield the trees from one rank to another, found and scored in growing groups."""
         size = 1
         while start < stop:
             some = range(start, min(stop, start + size))
-            yield from self._found(some, None)
+            yield from (one for one in self._found(some, None) if self.admits(one.tree))
             start, size = some.stop, min(2 * size, _CHUNK)
 
     def _found(self, ranks: Sequence[int], seed: int | None) -> list[DrawnTree]:

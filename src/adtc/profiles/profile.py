@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from adtc.data import Scalar
     from adtc.engine.circuit import Circuit
     from adtc.profiles.baselines import Baseline
+    from adtc.profiles.builder import Builder
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
     from adtc.profiles.decisions import Deciding, Discrepancy
@@ -62,10 +63,13 @@ if TYPE_CHECKING:
     from adtc.profiles.pareto import Front
     from adtc.profiles.people import VoteShares
     from adtc.profiles.reliance import Reliance
+    from adtc.profiles.variables import Variables
 
 X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
+# what looks at trees one by one, and so can leave some of them out
+_BY_TREE = ("drawing", "verifying", "saving it with the circuit", "counting again")
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -257,6 +261,13 @@ class Profile:
                 f"it, is told apart by depth, or comes from the specification engine; save it with "
                 f"circuit=True (--circuit), or make it anew with other metrics."
             )
+        if purpose not in _BY_TREE and (
+            self.source.space.required or self.source.space.max_variables is not None
+        ):
+            raise QueryError(
+                f"{purpose} walks over all trees at once, and 'required' and 'max_variables' leave "
+                f"trees out one by one: make the profile without these two, or ban columns."
+            )
         return self.source
 
     def save(self, path: str | PathLike[str], *, circuit: bool = False) -> Path:
@@ -324,6 +335,18 @@ class Profile:
         from adtc.profiles.drawing import different
 
         return different(self, k, **options)
+
+    def builder(self) -> "Builder":
+        """Build a tree by hand among the good ones: see `adtc.profiles.builder.Builder`."""
+        from adtc.profiles.builder import Builder
+
+        return Builder(self)
+
+    def variables(self, where: str | Formula | None = None, **options: Any) -> "Variables":
+        """Ask which variables the trees use: see `adtc.profiles.variables.variables`."""
+        from adtc.profiles.variables import variables
+
+        return variables(self, where, **options)
 
     def minus(self, other: "Profile", **options: Any) -> "Difference":
         """Compare with another profile: see `adtc.profiles.difference.difference`."""

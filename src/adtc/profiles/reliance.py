@@ -19,6 +19,7 @@ from adtc.data.hybrids import variables
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
+from adtc.engine.results import Count
 from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.profiles.making import profile as make_profile
@@ -172,10 +173,10 @@ def reliance(
     found = count(data, space, where, **options)
     formula = parse(where) if isinstance(where, str) else where
     # of all trees: they are found only once
-    extremes = found.record.details.get("extremes", {}) if found.record else {}
+    extremes = {} if found.record is None else found.record.details.get("extremes", {})
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
-    few = found.upper is not None and found.upper <= _FEW
+    few = isinstance(found, Count) and found <= _FEW
     return [way.counted(c) if few else way.searched(c) for c in wanted]
 
 

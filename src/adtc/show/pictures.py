@@ -52,7 +52,7 @@ _MOST_TICKS = 20  # bars that are labelled one by one
 
 @singledispatch
 def plot(thing: Any, **options: Any) -> Picture:
-    """Draw a cross-table, a difference of two, a front, a curve, a marginal, votes, a discrepancy.
+    """Draw a cross-table, a difference of two, a front, a curve, votes, variables and others.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def plot(thing: Any, **options: Any) -> Picture:
     """
     raise QueryError(
         f"there is no picture of a {type(thing).__name__}: plot takes a cross-table, a difference "
-        f"of cross-tables, a front, a tolerance or penalty curve, a marginal, votes, or a "
-        f"discrepancy."
+        f"of cross-tables, a front, a tolerance or penalty curve, a marginal, votes, a "
+        f"discrepancy, or variables."
     )
 
 

@@ -23,6 +23,7 @@ from adtc.show.document import body, document, nav
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 from adtc.show.people_section import people_html
+from adtc.show.variables import variables_html
 
 if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
@@ -154,6 +155,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "trees": ("Chosen trees", sections.chosen_html(whole, profile, shown, small)),
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
         "people": ("The people", people_html(profile, small)),
+        "variables": ("Variables", variables_html(profile)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
         "tables": ("On further tables", sections.generalization_html(profile)),
         "numbers": ("Each metric", sections.moments_html(profile)),

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.metrics import RATIONALS, RELIANCE, Schema
+from adtc.engine.allowed import tests_in_words
 from adtc.engine.record import RunRecord
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
@@ -214,7 +215,9 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
         (
             "Trees",
             f"Every decision tree with at most {many(space['max_depth'], 'test')} on a path"
-            f"{most} and at least {many(rows, 'row')} in every leaf.",
+            f"{most} and at least {many(rows, 'row')} in every leaf"
+            + "".join(f", {part}" for part in tests_in_words(space))
+            + ".",
         ),
         ("Condition", _conditions(profile, extra)),
         (
@@ -261,6 +264,7 @@ def conventions(run: RunRecord) -> list[str]:
         "A split whose two leaves say the same is counted like any other."
         if space["trivial_splits"]
         else "Trees with a split whose two leaves say the same are left out.",
+        *(f"{part[0].upper()}{part[1:]}." for part in tests_in_words(space)),
         "A rate whose denominator is 0 is undefined: it satisfies no condition and is never shown "
         "as 0.",
         "Numbers are exact: ratios are compared as fractions, and 0.1 means one tenth.",

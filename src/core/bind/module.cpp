@@ -11,11 +11,13 @@ void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
 void bind_pairs(nb::module_& module);
+void bind_partial(nb::module_& module);
 void bind_paths(nb::module_& module);
 void bind_semiring(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_ranks(nb::module_& module);
 void bind_routing(nb::module_& module);
+void bind_variables(nb::module_& module);
 }  // namespace adtc
 
 NB_MODULE(ADTC_MODULE, module) {
@@ -35,5 +37,7 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_tensors(module);
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
+    adtc::bind_variables(module);
+    adtc::bind_partial(module);
     adtc::bind_adjoint(module);
 }

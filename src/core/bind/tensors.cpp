@@ -38,7 +38,7 @@ const Key* keys_of(const AnyKeys& keys) {
 BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const Index, 3> cost_weights,
                          Array<const Index, 1> cost_constants, Array<const Index, 1> group_label, Index minsup,
                          bool majority, bool trivial_splits, bool dense, Index most_leaves, Index share_top,
-                         Index share_bottom)
+                         Index share_bottom, bool root_leaf)
     : key_weights_(std::move(key_weights)),
       cost_weights_(std::move(cost_weights)),
       cost_constants_(std::move(cost_constants)),
@@ -64,6 +64,7 @@ BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const
         made.trivial_splits = trivial_splits;
         made.dense = dense;
         made.most_leaves = most_leaves;
+        made.root_leaf = root_leaf;
         leaves = made;
     };
     if (wide)
@@ -297,10 +298,11 @@ std::tuple<NumpyArray<Index>, NumpyArray<Limb>> marked_cells(AnyKeys keys, Array
 void bind_leaves(nb::module_& module) {
     nb::class_<BoundLeaves>(module, "Leaves")
         .def(nb::init<AnyKeys, nb::int_, Array<const Index, 3>, Array<const Index, 1>, Array<const Index, 1>, Index, bool,
-                      bool, bool, Index, Index, Index>(),
+                      bool, bool, Index, Index, Index, bool>(),
              nb::arg("key_weights"), nb::arg("key_constant"), nb::arg("cost_weights"), nb::arg("cost_constants"),
              nb::arg("group_label"), nb::arg("minsup"), nb::arg("majority"), nb::arg("trivial_splits"),
-             nb::arg("dense"), nb::arg("most_leaves"), nb::arg("share_top") = 0, nb::arg("share_bottom") = 1)
+             nb::arg("dense"), nb::arg("most_leaves"), nb::arg("share_top") = 0, nb::arg("share_bottom") = 1,
+             nb::arg("root_leaf") = true)
         .def_ro("key_weights", &BoundLeaves::key_weights_)
         .def_prop_ro("key_constant", [](const BoundLeaves& of) { return int_of(of.key_constant_); })
         .def_ro("cost_weights", &BoundLeaves::cost_weights_)
@@ -315,9 +317,11 @@ void bind_leaves(nb::module_& module) {
         .def_prop_ro("share_top", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_top; }); })
         .def_prop_ro("share_bottom",
                      [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_bottom; }); })
+        .def_prop_ro("root_leaf", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.root_leaf; }); })
         .def("__reduce__", [](nb::handle self) {
             return remade(self, "key_weights", "key_constant", "cost_weights", "cost_constants", "group_label", "minsup",
-                          "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom");
+                          "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom",
+                          "root_leaf");
         })
         .def_prop_ro("wide", &BoundLeaves::wide);
 }

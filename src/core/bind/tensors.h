@@ -27,7 +27,7 @@ struct BoundLeaves {
 
     BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const Index, 3> cost_weights,
                 Array<const Index, 1> cost_constants, Array<const Index, 1> group_label, Index minsup, bool majority,
-                bool trivial_splits, bool dense, Index most_leaves, Index share_top, Index share_bottom);
+                bool trivial_splits, bool dense, Index most_leaves, Index share_top, Index share_bottom, bool root_leaf);
 
     bool wide() const { return leaves.index() == 1; }
     /// What does not depend on the keys.
