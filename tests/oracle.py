@@ -22,7 +22,11 @@ Row = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of 0/1 features with true labels 0, 1, …, and optionally groups, weights, references."""
+    """Rows of 0/1 features with true labels 0, 1, …, and optionally groups, weights, references.
+
+    Further tables have the same features, labels and groups (one more is a group that is unknown
+    here) and other rows; they are ``like`` this one.
+    """
 
     rows: tuple[Row, ...]
     y: tuple[int, ...]
@@ -30,6 +34,8 @@ class Table:
     weights: tuple[int, ...] | None = None
     references: tuple[tuple[str, tuple[int, ...]], ...] = ()
     positive: int | None = None  # two classes: always label 1
+    further: "tuple[tuple[str, Table], ...]" = ()
+    like: "Table | None" = None
 
     @property
     def n_features(self) -> int:
@@ -37,10 +43,12 @@ class Table:
 
     @property
     def n_labels(self) -> int:
-        return max(self.y) + 1
+        return self.like.n_labels if self.like else max(self.y) + 1
 
     @property
     def n_groups(self) -> int:
+        if self.like:
+            return self.like.n_groups
         return 0 if self.z is None else max(self.z) + 1
 
     @property
@@ -210,6 +218,7 @@ class Measured:
     support: int
     n: frozenset[tuple[tuple[int, int, int], int]]  # {((true, predicted, group), weight)}
     agreement: tuple[int, ...]  # one per reference column
+    further: "tuple[Measured, ...]" = ()  # the same tree on further tables
 
 
 def measure(tree: Tree, table: Table) -> Measured:
@@ -228,6 +237,7 @@ def measure(tree: Tree, table: Table) -> Measured:
         min(leaf_weights(tree, table)),
         frozenset((cell, weight) for cell, weight in n.items() if weight),
         tuple(agreement),
+        tuple(measure(tree, other) for _, other in table.further),
     )
 
 
@@ -372,11 +382,15 @@ def metric_names(table: Table) -> list[str]:
             names = names + GAPS
         if table.n_groups == 2:
             names = names + SIGNED_GAPS
-    return names
+    of_rows = [name for name in names if name not in ("size", "depth", "support")]
+    return names + [f"{other}.{name}" for other, _ in table.further for name in of_rows]
 
 
 def metric(name: str, measured: Measured, table: Table) -> Number | None:
     """Compute one metric from its definition; None when it is undefined."""
+    for (other, rows), there in zip(table.further, measured.further, strict=True):
+        if name.startswith(f"{other}."):
+            return metric(name[len(other) + 1 :], there, rows)
     if name in ("size", "depth", "support"):
         return getattr(measured, name)
     if name == "N":
@@ -471,7 +485,7 @@ def _truth(node: ast.expr, text: str, metrics: Mapping[str, Number | None]) -> b
 def _value(node: ast.expr, text: str, metrics: Mapping[str, Number | None]) -> Number | None:
     if isinstance(node, ast.Constant):
         return Fraction(ast.get_source_segment(text, node))  # as written: 0.1 is 1/10
-    if isinstance(node, ast.Name | ast.Subscript):
+    if isinstance(node, ast.Name | ast.Subscript | ast.Attribute):
         return metrics[ast.get_source_segment(text, node)]
     if isinstance(node, ast.Call):
         values = [_value(part, text, metrics) for part in node.args]

@@ -26,8 +26,12 @@ def tables(
     max_features: int = 5,
     labels: tuple[int, ...] = (2, 2, 3),
     groups: tuple[int, ...] = (2, 0, 3, 2),  # 0: no sensitive column; one group is refused
+    further: tuple[str, ...] = (),
 ) -> Table:
-    """Draw rows in which every label and every group occurs, be it with weight 0."""
+    """Draw rows in which every label and every group occurs, be it with weight 0.
+
+    Further tables of these names have rows of their own, in which neither need occur.
+    """
     n_labels, n_groups = draw(st.sampled_from(labels)), draw(st.sampled_from(groups))
     n_rows = max(min(draw(a_height), max_rows), n_labels, n_groups)
     n_features = min(draw(a_width), max_features)
@@ -36,13 +40,33 @@ def tables(
     rows = [tuple((5 * r ^ c) >> f & 1 for f in range(n_features)) for r, c in enumerate(changes)]
     references = draw(st.sampled_from([(), (), ("old",), ("old", "model_2")]))
     codes = st.integers(0, n_labels - 1)
-    return Table(
+    table = Table(
         rows=tuple(rows),
         y=draw(_covering(n_labels, n_rows)),
         z=draw(_covering(n_groups, n_rows)) if n_groups else None,
         weights=draw(st.none() | _weights(n_rows)),
         references=tuple((name, draw(_column(codes, n_rows))) for name in references),
         positive=None if n_labels == 2 else draw(st.none() | codes),
+    )
+    return replace(table, further=tuple((name, draw(further_tables(table))) for name in further))
+
+
+@st.composite
+def further_tables(draw: st.DrawFn, table: Table) -> Table:
+    """Draw other rows with the same columns; a group may be unknown, a label or group missing."""
+    n_rows = draw(st.integers(1, 6))
+    bits = draw(_column(st.integers(0, 2**table.n_features - 1), n_rows))
+    codes = st.integers(0, table.n_labels - 1)
+    return Table(
+        rows=tuple(
+            tuple((3 * r ^ b) >> f & 1 for f in range(table.n_features)) for r, b in enumerate(bits)
+        ),
+        y=draw(_column(codes, n_rows)),
+        z=None if table.z is None else draw(_column(st.integers(0, table.n_groups), n_rows)),
+        weights=draw(st.none() | _weights(n_rows)),
+        references=tuple((name, draw(_column(codes, n_rows))) for name, _ in table.references),
+        positive=table.positive,
+        like=table,
     )
 
 
@@ -122,7 +146,11 @@ def _less_deep(table: Table, space: Space) -> tuple[Table, Space]:
 
 
 def _less_wide(table: Table, space: Space) -> tuple[Table, Space]:
-    return replace(table, rows=tuple(row[:-1] for row in table.rows)), space
+    def narrow(rows: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
+        return tuple(row[:-1] for row in rows)
+
+    further = tuple((name, replace(t, rows=narrow(t.rows))) for name, t in table.further)
+    return replace(table, rows=narrow(table.rows), further=further), space
 
 
 def _less_fine(table: Table, space: Space) -> tuple[Table, Space]:
@@ -297,7 +325,8 @@ def draw_term(draw: st.DrawFn, names: tuple[str, ...], height: int) -> Term:
 
 
 def is_count(metric: str) -> bool:
-    return metric in ("size", "depth", "support", "error") or metric[0] == "N" or "[" in metric
+    name = metric.rpartition(".")[2]
+    return name in ("size", "depth", "support", "error") or name[0] == "N" or "[" in name
 
 
 def draw_bound(draw: st.DrawFn, names: tuple[str, ...]) -> Formula:

@@ -42,15 +42,19 @@ ENGINES: list[dict[str, object]] = [
 
 
 def data_of(table: oracle.Table) -> adtc.Data:
-    """Hand the oracle's table to adtc."""
-    return adtc.Data.from_arrays(
+    """Hand the oracle's table to adtc, and its further ones."""
+    data = adtc.Data.from_arrays(
         np.array(table.rows),
         np.array(table.y),
         z=None if table.z is None else np.array(table.z),
         weights=None if table.weights is None else np.array(table.weights),
         references={name: np.array(column) for name, column in table.references},
+        labels=None if table.like is None else range(table.n_labels),
         positive=table.positive,
     )
+    for name, other in table.further:
+        data = data.with_table(name, data_of(other))
+    return data
 
 
 def space_of(space: oracle.Space) -> adtc.Space:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
@@ -76,6 +77,51 @@ class Lattice:
     @property
     def rest(self) -> int: ...
     def __reduce__(self) -> tuple[object, ...]: ...
+
+class Evidence:
+    def __init__(self, rho: Floats, totals: Ints, blank: bool) -> None: ...
+
+class TreePrior:
+    def __init__(
+        self, leaf: Floats, split: Floats, rule: int, features: int, minsup: int, most_leaves: int
+    ) -> None: ...
+
+class BayesPass:
+    def __init__(
+        self,
+        table: Table,
+        lattice: Lattice,
+        counts: Ints,
+        evidence: Evidence,
+        prior: TreePrior,
+        groups: Ints,
+        excluded: int,
+    ) -> None: ...
+    def sum_last(self, first: int, stop: int, wanted: Truths, control: Control) -> None: ...
+    def sum_above(self, control: Control) -> None: ...
+    def total(self, channel: int) -> tuple[Floats, Ints]: ...
+    def best(self) -> tuple[Floats, Ints]: ...
+    def choices(
+        self, features: Ints, negative: Truths, size: int, best: bool
+    ) -> tuple[tuple[Floats, Ints], int]: ...
+    def hand_down(
+        self, least: float, live: Truths, control: Control
+    ) -> tuple[Ints, Floats, Ints, float]: ...
+    def leaves_last(
+        self,
+        first: int,
+        stop: int,
+        wanted: Truths,
+        least: float,
+        names: Lattice,
+        most: int,
+        control: Control,
+    ) -> tuple[Ints, Floats, Ints, float]: ...
+
+def mix_leaves(
+    literals: Codes, shares: Floats, ones: Floats, out: Floats, control: Control
+) -> None: ...
+def literals_of(names: Lattice, numbers: Ints, depth: int) -> Codes: ...
 
 class Costs:
     def __init__(

@@ -266,7 +266,7 @@ void Backward<Key, N>::add_lost(Index path, Index up, Index sibling, Limb twins,
     const Leaves<Key>& leaves = circuit_.leaves;
     const Index size = numbers_.size();
     const auto counts1 = circuit_.counts.row(path), counts0 = circuit_.counts.row(sibling), budgets = circuit_.budgets.row(up);
-    const Index support = support_of(counts0);
+    const Index support = support_of(counts0, leaves.rule);
     if (support < leaves.rule.minsup) return;
     for_each_label(counts1, leaves.rule, [&](Index label) {
         if (!admits(label, counts0, support, leaves.rule)) return;

@@ -160,12 +160,12 @@ class Drawing {
     /// Draw a feature, but for one that was used already, that splits some rows, and count both sides.
     Choice draw_split(std::span<const std::uint64_t> rows, std::span<const Index> whole, Index again, Index used,
                       Index number, std::vector<Index>& ones, std::vector<Index>& zeros) {
-        const Index minsup = ways_.costs->rule.minsup;
+        const LabelRule& rule = ways_.costs->rule;
         for (int tries = free_ ? kTries : 1; tries > 0; --tries) {
             const Choice choice = draw_feature(again, number);
             if (choice.feature < 0 || choice.feature == used) continue;
             count(rows, choice.feature, whole, ones, zeros);
-            if (support_of(ones) >= minsup && support_of(zeros) >= minsup) return choice;
+            if (std::min(support_of(ones, rule), support_of(zeros, rule)) >= rule.minsup) return choice;
         }
         return {};
     }

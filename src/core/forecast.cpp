@@ -51,7 +51,7 @@ void count_splitting(const Ways& ways, Bounds& bounds, const Control* control) {
 /// Return how many features split the parent with the fewest, without its own literal's; that one
 /// need not split every parent of a live path, but one of them.
 double fewest(const Ways& ways, const Bounds& bounds, const Path& path, Index node) {
-    double best = static_cast<double>(support_of(ways.multiplicity));
+    double best = static_cast<double>(sum_of(ways.multiplicity));
     for (Index at = 0; at < path.length; ++at) {
         const Index above = parent(*ways.lattice, path.features, path.length, path.signs, at);
         const Index sibling = node + (path.signs >> at & 1 ? -(Index{1} << at) : Index{1} << at);

@@ -27,7 +27,7 @@ struct Ways {
     bool trivial_splits = true;          ///< may both children of a split be leaves of one label?
     std::span<const Index> multiplicity; ///< [feature]: original features behind it
     Grid<const Index> counts;            ///< [path][group]: rows
-    std::span<const Index> support;      ///< [path]: rows of all groups
+    std::span<const Index> support;      ///< [path]: rows of the table itself
     std::span<const Index> largest;      ///< [path]: leaves that budgets leave for it
     std::span<const bool> live;          ///< [path]
     Grid<const Index> least;             ///< [form][path]

@@ -99,8 +99,10 @@ class Histograms {
             const T weight = difference(g);
             if (g == 0)
                 for (Index b = 0; b < n; ++b) both[b] = weight * source[b], rows[b] = source[b];
-            else
+            else if (g < leaves_.rule.own)
                 for (Index b = 0; b < n; ++b) both[b] += weight * source[b], rows[b] += source[b];
+            else
+                for (Index b = 0; b < n; ++b) both[b] += weight * source[b];
         }
     }
 
@@ -117,7 +119,7 @@ class Histograms {
             const Index more = static_cast<Index>(difference(g)) * n;
             width += std::abs(more);
             below += static_cast<T>(std::min<Index>(0, more));
-            support += n;
+            support += g < leaves_.rule.own ? n : 0;
         }
         const Index constant = static_cast<Index>(leaves_.key_constant), before = std::min(constant, 2 * constant);
         Histogram& side = side_[s];

@@ -13,7 +13,7 @@ namespace {
 
 /// How channels are made of row groups, and which of them say what.
 struct Mixing {
-    std::vector<std::vector<Index>> weights;  ///< [channel][group]; channel 0 counts rows
+    std::vector<std::vector<Index>> weights;  ///< [channel][group]; channel 0 counts those of the table itself
     Index votes = 0;                          ///< the first channel of votes by label; 0: none
     Index share = 0;                          ///< the first channel of shares by label; 0: none
     Index costs = 0;                          ///< the first channel of costs: [functional][label − 1]
@@ -36,12 +36,14 @@ Mixing mixing_of(const Table& table, const Costs& costs) {
     const LabelRule& rule = costs.rule;
     const std::size_t groups = table.totals.size();
     Mixing mixing;
-    mixing.weights.emplace_back(groups, 1);
+    mixing.weights.emplace_back(groups, 0);
+    std::fill_n(mixing.weights[0].begin(), rule.own, 1);
     const auto by_label = [&](Index& first, auto weight) {
         first = mixing.channels();
         for (Index l = 0; l < rule.labels; ++l) {
             mixing.weights.emplace_back();
-            for (std::size_t g = 0; g < groups; ++g) mixing.weights.back().push_back(weight(rule.group_label[g] == l));
+            for (std::size_t g = 0; g < groups; ++g)
+                mixing.weights.back().push_back(static_cast<Index>(g) < rule.own ? weight(rule.group_label[g] == l) : 0);
         }
     };
     if (rule.majority) by_label(mixing.votes, [](bool own) { return Index{own}; });
@@ -67,6 +69,8 @@ template <class T>
 bool fits(const Mixing& mixing, const Table& table, const Costs& costs) {
     constexpr Index largest = std::numeric_limits<T>::max();
     const bool cheaper = takes_cheaper(costs.rule);
+    for (const Index total : table.totals)  // pairs are counted by group first
+        if (total > largest) return false;
     for (Index ch = 0; ch < mixing.channels(); ++ch) {
         const auto [up, down] = reach(mixing.weights[static_cast<std::size_t>(ch)], table.totals);
         if (up > largest || down > largest) return false;
@@ -205,7 +209,7 @@ class Pass final : public InsidePass {
 
     /// Record the rows of a path; false if they are too few for a leaf.
     bool note(std::span<const Index> counts, Index node, const InsideResult& result) const {
-        if (support_of(counts) < costs_.rule.minsup) return false;
+        if (support_of(counts, costs_.rule) < costs_.rule.minsup) return false;
         std::copy(counts.begin(), counts.end(), result.counts[node]);
         return true;
     }
@@ -385,7 +389,7 @@ class Pass final : public InsidePass {
             if (split) best_splits<Patterns>(sets, set, d, room, best);
             for (int s = 0; s < Patterns; ++s) {
                 const auto counts = counts_at(s, room);
-                if (support_of(counts) < costs_.rule.minsup) continue;
+                if (support_of(counts, costs_.rule) < costs_.rule.minsup) continue;
                 const Index node = first + ((s ^ turned) << sets.prefix.length);
                 result.splits[d][node - lattice_.base[lattice_.levels]] = best[static_cast<std::size_t>(s)];
                 result.least[d][node] = std::min(best[static_cast<std::size_t>(s)], least_leaf(costs_, d, counts));
@@ -449,7 +453,7 @@ class Pass final : public InsidePass {
         Path path = sets.prefix;
         for (int k = 0; k < size_of(Patterns); ++k) path = path.then(set[static_cast<std::size_t>(k)], false);
         bool large = false;
-        for (int s = 0; s < Patterns; ++s) large |= support_of(counts_at(s, room)) >= 2 * minsup;
+        for (int s = 0; s < Patterns; ++s) large |= support_of(counts_at(s, room), costs_.rule) >= 2 * minsup;
         if (!large) return false;
         spread_diagonals<Patterns>(sets, set, room);
         room.chosen.clear();
@@ -515,7 +519,7 @@ class Pass final : public InsidePass {
             const Index cost = mixing_.costs + d;
             // a leaf is never worth having for its own sake, nor one with no rows: then an empty
             // side is as good as no split, and nobody needs to count
-            if (rule.minsup == 1 && costs_.constants[static_cast<std::size_t>(d)] >= 0)
+            if (rule.minsup == 1 && costs_.constants[static_cast<std::size_t>(d)] >= 0 && looks_at_own(d))
                 best_under<Patterns>(TwoLabels<T, false>{at(cost), at(0), minsup}, d, room, best);
             else
                 best_under<Patterns>(TwoLabels<T, true>{at(cost), at(0), minsup}, d, room, best);
@@ -533,6 +537,14 @@ class Pass final : public InsidePass {
             }
             best_under<Patterns>(any, d, room, best);
         }
+    }
+
+    /// Tell whether a form costs nothing on rows of further tables: on those even an empty leaf may gain.
+    bool looks_at_own(Index d) const {
+        for (Index l = 0; l < costs_.labels(); ++l)
+            for (Index g = costs_.rule.own; g < costs_.groups(); ++g)
+                if (costs_.weights[d][l][g] != 0) return false;
+        return true;
     }
 
     template <int Patterns, class Rule>

@@ -22,7 +22,7 @@ class LastLevel {
     void append(const PairCounts<T>& counts) {
         const Index node = counts.path.number(task_.lattice), start = part_.cells.size();
         const std::span<const Index> budgets = task_.budgets.row(node);
-        if (task_.lattice.rest > 0) path_.choose(counts, leaves_.rule.minsup);
+        if (task_.lattice.rest > 0) path_.choose(counts, leaves_.rule);
         const KeyRange<Key> range = dense_range(counts.totals);
         if (range.width > 0 && task_.lattice.rest == 2 && histograms_.fits(path_, range))
             append_histograms(counts.totals, range);
@@ -165,7 +165,7 @@ template <class Key, class T>
 Index fill(const LastLevelTask<Key>& task, Index first, Index stop, const Control& control, Part<Key>& part) {
     return with_limbs(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
         LastLevel<Key, L, T> level(task, limbs, part);
-        PairWalk<T> walk(task.table, task.lattice, task.leaves.rule.minsup, task.wanted, control);
+        PairWalk<T> walk(task.table, task.lattice, task.leaves.rule, task.wanted, control);
         walk.run(first, stop, [&](const PairCounts<T>& counts) { level.append(counts); });
         return level.pairs();
     });

@@ -77,7 +77,7 @@ template <class Key, class Use>
 void for_each_trivial(std::span<const Index> counts1, std::span<const Index> counts0, const Leaves<Key>& leaves,
                       std::span<const Index> budgets, std::vector<Index>& cost, Use use) {
     cost.resize(static_cast<std::size_t>(leaves.functionals()));
-    const Index support = support_of(counts0);
+    const Index support = support_of(counts0, leaves.rule);
     if (support < leaves.rule.minsup) return;
     for_each_label(counts1, leaves.rule, [&](Index label) {
         if (!admits(label, counts0, support, leaves.rule)) return;

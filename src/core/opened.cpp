@@ -35,8 +35,10 @@ void WeighedSide<Key>::weigh(const Node<Key>& node, Index a, int s, const Leaves
             const Index* const single = node.pairs.single.data() + g * width;
             for (Index b = 0; b < width; ++b) part[b] = s ? single[b] - both[b] : both[b];
             const Index here = s ? node.counts[g] - both[a] : both[a];
-            support += here;
-            for (Index b = 0; b < width; ++b) rows[b] += part[b];
+            if (g < leaves.rule.own) {
+                support += here;
+                for (Index b = 0; b < width; ++b) rows[b] += part[b];
+            }
             for (Index l = 0; l < labels; ++l) {
                 const Key weight = leaves.key_weights[l][g];
                 whole[l] += weight * here;
@@ -89,7 +91,7 @@ template <class Key>
 void LastOpener<Key>::count(Node<Key>& node) {
     select(node.path);
     slice_rows(rows_[static_cast<std::size_t>(node.path.length)], circuit_.table->features(), slices_);
-    if (support_of(circuit_.table->totals) < (Index{1} << 31))
+    if (sum_of(circuit_.table->totals) < (Index{1} << 31))
         count_as(node, counted_narrow_, node.pairs.narrow);
     else
         count_as(node, counted_wide_, node.pairs.wide);
@@ -100,7 +102,8 @@ template <class T>
 void LastOpener<Key>::count_as(Node<Key>& node, std::vector<T>& counted, std::vector<T>& kept) {
     const Table& table = *circuit_.table;
     const Index n = table.features(), lanes = padded(n), groups = table.groups();
-    const Index support = support_of(node.counts), minsup = circuit_.leaves.rule.minsup;
+    const LabelRule& rule = circuit_.leaves.rule;
+    const Index support = support_of(node.counts, rule), minsup = rule.minsup;
     std::vector<Index> free;
     for (Index f = 0; f < n; ++f)
         if (!node.path.has(f)) free.push_back(f);
@@ -110,7 +113,7 @@ void LastOpener<Key>::count_as(Node<Key>& node, std::vector<T>& counted, std::ve
     std::vector<Index> chosen;
     for (Index r = 0; r < rows; ++r) {
         Index ones = 0;
-        for (Index g = 0; g < groups; ++g) ones += counted[(g * rows + r) * lanes + free[r]];
+        for (Index g = 0; g < rule.own; ++g) ones += counted[(g * rows + r) * lanes + free[r]];
         if (minsup <= ones && ones <= support - minsup) chosen.push_back(r);
     }
     ActivePairs& pairs = node.pairs;
@@ -323,8 +326,7 @@ void LastOpener<Key>::list_stumps(const Node<Key>& node, Index a, int s, Index b
         part0_[g] = side.counts[g] - part1_[g];
     }
     const Leaves<Key>& leaves = circuit_.leaves;
-    const Index minsup = leaves.rule.minsup;
-    if (support_of(part1_) < minsup || support_of(part0_) < minsup) return;
+    if (std::min(support_of(part1_, leaves.rule), support_of(part0_, leaves.rule)) < leaves.rule.minsup) return;
     leaf1_.measure(part1_, leaves);
     leaf0_.measure(part0_, leaves);
     const Limb twins = static_cast<Limb>(circuit_.multiplicity[node.pairs.features[b]]);

@@ -129,7 +129,7 @@ inline bool is_free(const LabelRule& rule) { return !rule.majority && rule.share
 /// are linear in rows, so those of the other part are differences.
 template <class Key>
 struct WeighedSide {
-    Index support = 0;         ///< rows of the side
+    Index support = 0;         ///< rows of the side, of the table itself
     std::vector<Index> rows;   ///< [b]: those of them with b
     std::vector<Key> ones;     ///< [label][b]: keys of the rows with b, without the constant
     std::vector<Key> whole;    ///< [label]: keys of all rows

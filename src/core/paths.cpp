@@ -28,7 +28,7 @@ class Ascent {
             take_splits(features, level, least_[form] + lattice_.base[level + 1]);
             for (Index signs = 0; signs < Index{1} << level; ++signs) {
                 const auto counts = counts_.row(first + signs);
-                if (support_of(counts) >= costs_.rule.minsup)
+                if (support_of(counts, costs_.rule) >= costs_.rule.minsup)
                     least_[form][first + signs] = std::min(best_[signs], least_leaf(costs_, form, counts));
             }
         }

@@ -551,7 +551,7 @@ void Cursor<Key>::measure_stump(const Node<Key>& node, const Branch<Key>& branch
         stump.part1[g] = s ? node.pairs.at(g, b, b) - both : both;
         stump.part0[g] = (s ? node.counts[g] - one : one) - stump.part1[g];
     }
-    stump.exists = support_of(stump.part1) >= leaves.rule.minsup && support_of(stump.part0) >= leaves.rule.minsup;
+    stump.exists = std::min(support_of(stump.part1, leaves.rule), support_of(stump.part0, leaves.rule)) >= leaves.rule.minsup;
     if (!stump.exists) return;
     stump.leaf1.measure(stump.part1, leaves);
     stump.leaf0.measure(stump.part0, leaves);

@@ -33,7 +33,7 @@ class Algebra {
 
     void measure(std::span<const Index> counts, LeafSums& out) {
         const LabelRule& rule = leaves_.rule;
-        out.enough = support_of(counts) >= rule.minsup;
+        out.enough = support_of(counts, rule) >= rule.minsup;
         out.total = {};
         out.by_label.assign(static_cast<std::size_t>(rule.labels), Sum{});
         for_each_label(counts, rule, [&](Index label) {
@@ -161,7 +161,7 @@ void sum_last(Index first, Index stop, const Table& table, const Lattice& lattic
               PathSums sums, const Control& control) {
     Algebra algebra(functions, leaves);
     Closing closing(algebra, lattice, multiplicity, table.groups());
-    PairWalk<Index> walk(table, lattice, leaves.rule.minsup, wanted, control);
+    PairWalk<Index> walk(table, lattice, leaves.rule, wanted, control);
     walk.run(first, stop, [&](const PairCounts<Index>& path) {
         control.check();  // the user's functions may be slow
         const Index node = path.path.number(lattice);
@@ -179,12 +179,12 @@ Sum sum_above(const Lattice& lattice, const SemiringFunctions& functions, const 
         for (Index number = 0; number < lattice.paths(level); ++number) {
             if (number % kOften == 0) control.check();
             const Index node = lattice.base[level] + number;
-            if (support_of(counts.row(node)) < leaves.rule.minsup) continue;
+            if (support_of(counts.row(node), leaves.rule) < leaves.rule.minsup) continue;
             const Path path = path_at(lattice, level, number);
             Sum total;
             for_each_child(lattice, path.features, level, path.signs, [&](Index f, Children sides) {
                 const auto counts1 = counts.row(sides.one), counts0 = counts.row(sides.zero);
-                if (std::min(support_of(counts1), support_of(counts0)) < leaves.rule.minsup) return;
+                if (std::min(support_of(counts1, leaves.rule), support_of(counts0, leaves.rule)) < leaves.rule.minsup) return;
                 algebra.measure(counts1, one);
                 algebra.measure(counts0, zero);
                 const Sum others1{sums.value[sides.one], sums.any[sides.one]};

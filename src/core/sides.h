@@ -13,9 +13,9 @@ namespace adtc {
 template <class T>
 struct SplittingPairs {
     std::vector<Index> totals;    ///< [group]: the path's rows
-    Index support = 0;            ///< the path's rows
+    Index support = 0;            ///< the path's rows of the table itself
     std::vector<Index> features;  ///< ascending
-    std::vector<Index> rows;      ///< [a]: rows with a feature
+    std::vector<Index> rows;      ///< [a]: those with a feature
     std::vector<T> pairs;         ///< [group][a][b]: rows with two of them
 
     Index size() const { return static_cast<Index>(features.size()); }
@@ -23,15 +23,15 @@ struct SplittingPairs {
     const T* row(Index group, Index a) const { return pairs.data() + (group * size() + a) * size(); }
     Index ones(Index group, Index a) const { return row(group, a)[a]; }
 
-    void choose(const PairCounts<T>& from, Index minsup) {
+    void choose(const PairCounts<T>& from, const LabelRule& rule) {
         totals = from.totals;
-        support = from.support();
+        support = support_of(totals, rule);
         features.clear();
         rows.clear();
         for (std::size_t i = 0; i < from.slots.size(); ++i) {
             Index alone = 0;
-            for (Index g = 0; g < groups(); ++g) alone += from.row(g, i)[from.slots[i]];
-            if (alone < minsup || alone > support - minsup) continue;
+            for (Index g = 0; g < rule.own; ++g) alone += from.row(g, i)[from.slots[i]];
+            if (alone < rule.minsup || alone > support - rule.minsup) continue;
             features.push_back(from.slots[i]);
             rows.push_back(alone);
         }
@@ -217,7 +217,7 @@ class SideKeys {
         keys.join(path, a, leaves_.labels(), key_weight());
         if (votes_matter_) votes.join(path, a, leaves_.labels(), vote());
         rows_.assign(static_cast<std::size_t>(path.size()), 0);
-        for (Index g = 0; g < path.groups(); ++g)
+        for (Index g = 0; g < leaves_.rule.own; ++g)
             for (Index b = 0; b < path.size(); ++b) rows_[b] += path.row(g, a)[b];
     }
     /// Count the rows on one side that have feature b.
@@ -336,10 +336,9 @@ class SidesWithin {
         for (Index g = 0; g < path.groups(); ++g) {
             const T weight = static_cast<T>(leaves_.cost_weights[d][1][g]);
             const T* const source = path.row(g, a);
-            for (Index b = 0; b < n; ++b) {
-                rows11[b] += source[b];
-                cost11[b] += weight * source[b];
-            }
+            for (Index b = 0; b < n; ++b) cost11[b] += weight * source[b];
+            if (g >= leaves_.rule.own) continue;
+            for (Index b = 0; b < n; ++b) rows11[b] += source[b];
         }
         const T *const rows1 = rows1_.data(), *const cost1 = costs_[d].ones[1];
         const T zero = 0, cost_one = cost1[a], cost_rest = costs_[d].whole[1][0] - cost_one;

@@ -11,6 +11,7 @@
 
 #include "control.h"
 #include "lattice.h"
+#include "leaf.h"
 #include "pairs.h"
 
 namespace adtc {
@@ -25,7 +26,7 @@ struct PairCounts {
     std::vector<T> pairs;       ///< [group][slot][lane]: rows where both features are 1
     Index lanes = 0;
 
-    Index support() const { return std::accumulate(totals.begin(), totals.end(), Index{0}); }
+    Index rows() const { return sum_of(totals); }
     const T* row(Index group, Index slot) const {
         return pairs.data() + (group * static_cast<Index>(slots.size()) + slot) * lanes;
     }
@@ -48,9 +49,9 @@ class PairWalk {
     using Visit = std::function<void(const PairCounts<T>&)>;
 
     /// `wanted[path]` marks the paths of the last level to be visited, and those that lead to one.
-    PairWalk(const Table& table, const Lattice& lattice, Index minsup, std::span<const bool> wanted,
+    PairWalk(const Table& table, const Lattice& lattice, const LabelRule& rule, std::span<const bool> wanted,
              const Control& control)
-        : table_(table), lattice_(lattice), minsup_(minsup), wanted_(wanted), control_(control),
+        : table_(table), lattice_(lattice), rule_(rule), wanted_(wanted), control_(control),
           levels_(static_cast<std::size_t>(lattice.levels + 1)) {
         Level& root = levels_[0];
         root.rows[0] = records_of(table);
@@ -109,8 +110,9 @@ class PairWalk {
             to.side[0].totals[g] = from.row(g, from.row_of[f])[f];
             to.side[1].totals[g] = from.totals[g] - to.side[0].totals[g];
         }
-        choose_slots(from, f, level + 1 < lattice_.levels, to.side[0].support(), to.side[1].support());
-        const int small = to.side[0].support() <= to.side[1].support() ? 0 : 1;
+        choose_slots(from, f, level + 1 < lattice_.levels, support_of(to.side[0].totals, rule_),
+                     support_of(to.side[1].totals, rule_));
+        const int small = to.side[0].rows() <= to.side[1].rows() ? 0 : 1;
         for (int t = 0; t < 2; ++t) {
             if (t == small || (wanted[t] && level + 1 < lattice_.levels))
                 select_rows(levels_[level].rows[s], f, t == 1, to.rows[t]);
@@ -128,12 +130,13 @@ class PairWalk {
             bool keep = extends && i > f;
             if (!keep) {
                 Index both = 0, alone = 0;
-                for (std::size_t g = 0; g < from.totals.size(); ++g) {
+                for (Index g = 0; g < rule_.own; ++g) {
                     both += from.row(g, from.row_of[f])[i];
                     alone += from.row(g, from.row_of[i])[i];
                 }
-                keep = (minsup_ <= both && both <= support1 - minsup_) ||
-                       (minsup_ <= alone - both && alone - both <= support0 - minsup_);
+                const Index minsup = rule_.minsup;
+                keep = (minsup <= both && both <= support1 - minsup) ||
+                       (minsup <= alone - both && alone - both <= support0 - minsup);
             }
             if (keep) chosen_.push_back(i);
         }
@@ -157,7 +160,7 @@ class PairWalk {
 
     const Table& table_;
     const Lattice& lattice_;
-    Index minsup_;
+    const LabelRule rule_;
     std::span<const bool> wanted_;
     const Control& control_;
     std::vector<Level> levels_;

@@ -445,10 +445,16 @@ def test_values_are_hashable_and_survive_pickling():
         ("a [1] < 2", "'[' must follow a name directly, as in agreement[score]", "  ^"),
         ("__import__ < 1", "names that begin with '__' are not allowed", "^^^^^^^^^^"),
         (
-            "a.real < 1",
-            "'.' is only allowed inside a number; names have no attributes",
+            "a. < 1",
+            "'.' is only allowed inside a number, or between a further table's name and a metric",
             " ^",
         ),
+        (
+            "a.b.real < 1",
+            "'.' is only allowed inside a number, or between a further table's name and a metric",
+            "   ^",
+        ),
+        ("a.__class__ < 1", "names that begin with '__' are not allowed", "^^^^^^^^^^^"),
         ("min < 1", "'min' is a function; write min(x, y)", "^^^"),
         ("abs < 1", "'abs' is a function; write abs(x)", "^^^"),
         ("abs(a, b) < 1", "'abs' takes one number, got 2", "       ^"),

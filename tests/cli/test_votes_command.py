@@ -85,7 +85,7 @@ def test_votes_of_a_saved_profile_and_in_files(tmp_path: Path, votes: VoteShares
     adtc.profile(data, space, ["acc"], where="acc > 0.69").save(saved, circuit=True)
     picture, curve = tmp_path / "shares.svg", tmp_path / "curve.svg"
     given = answer(
-        str(saved), "--where", "acc > 0.7", "--table", str(table),
+        str(saved), "--where", "acc > 0.7", "--save", str(table),
         "--plot", str(picture), "--curve", str(curve),
     )  # fmt: skip
     assert given["votes"] == votes.counts.T.tolist()
@@ -137,7 +137,7 @@ def test_gibbs_weights() -> None:
         (["--row", "1000"], "row 1,000 is out of range: there are rows 0 to 999."),
         (["--gibbs", "much"], "'much' is not a number."),
         (["--gibbs", "-1"], "gibbs is -1.0, expected a finite number of at least 0."),
-        (["--table", "votes.txt"], "expected a name that ends in .csv or .parquet"),
+        (["--save", "votes.txt"], "expected a name that ends in .csv or .parquet"),
         (["--new", "nowhere.csv"], "there is no file 'nowhere.csv'"),
     ],
 )

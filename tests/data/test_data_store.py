@@ -87,3 +87,15 @@ def test_labels_keep_their_types(labels):
     for values in (back.labels, back.binarizer.target.values):
         assert [(type(v), v) for v in values] == [(type(v), v) for v in labels]
     assert back.fingerprint == data.fingerprint
+
+
+def test_further_tables_are_kept():
+    data = adtc.Data.from_frame(PEOPLE, target="y", sensitive="sex").with_table("test", OTHER)
+    again = data_from_json(*data_to_json(data))
+    assert again.fingerprint == data.fingerprint
+    assert again.further("test").notes == data.further("test").notes != ()
+    assert again.further("test").z.tolist() == [0, 2]  # the second row's group is unknown
+
+
+PEOPLE = {"age": [20, 30, 40, 50], "sex": ["f", "m", "f", "m"], "y": ["no", "yes", "yes", "no"]}
+OTHER = {"age": [25, 45], "sex": ["f", "x"], "y": ["no.", "yes."]}

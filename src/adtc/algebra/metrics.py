@@ -10,23 +10,38 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from adtc.algebra.formula import Term, parse_term
+from adtc.algebra.formula import Name, Term, names, parse_term, substitute
 from adtc.errors import QueryError, UnknownMetricError, unknown
 
 
 class RowGroup(NamedTuple):
-    """What rows must share to count as equal: true label, sensitive value, reference labels."""
+    """What rows must share to count as equal.
+
+    Parameters
+    ----------
+    y, z, references
+        True label, sensitive value, reference labels.
+    table
+        Where they are from: empty for the table itself, else the name of a further one.
+    times
+        How often such a row counts in sums over hybrid rows; 1 elsewhere.
+    """
 
     y: int
     z: int = 0
     references: tuple[int, ...] = ()
+    table: str = ""
+    times: int = 1
 
 
 class LeafRows(NamedTuple):
-    """What a metric may know about the rows in a leaf: how many of each group, and how deep."""
+    """What a metric may know about the rows in a leaf: how many of each group, and how deep.
+
+    Rows of further tables are among the groups; support and votes do not see them.
+    """
 
     counts: tuple[tuple[RowGroup, int], ...]
     depth: int
@@ -34,11 +49,15 @@ class LeafRows(NamedTuple):
     @property
     def support(self) -> int:
         """Count the rows in the leaf."""
-        return sum(n for _, n in self.counts)
+        return sum(n for group, n in self.counts if not group.table)
 
     def votes(self, label: int) -> int:
         """Count the rows whose true label is this one."""
-        return sum(n for group, n in self.counts if group.y == label)
+        return sum(n for group, n in self.counts if group.y == label and not group.table)
+
+    def of(self, table: str) -> "LeafRows":
+        """Return the rows of one table alone."""
+        return LeafRows(tuple(c for c in self.counts if c[0].table == table), self.depth)
 
     def majority(self, labels: int) -> int:
         """Return the most frequent label; ties go to the smallest."""
@@ -137,6 +156,29 @@ def contingency(pattern: str) -> Primitive:
     )
 
 
+def of_table(metric: Primitive, table: str) -> Primitive:
+    """Measure by the rows of one table alone; the metric of a further table has its prefix.
+
+    Examples
+    --------
+    >>> rows = LeafRows(((RowGroup(0), 7), (RowGroup(0, table="test"), 2)), depth=1)
+    >>> [of_table(ERROR, table).leaf(1, rows) for table in ("", "test")]
+    [7, 2]
+    """
+    functional = metric.functional
+
+    def weight(label: int, group: RowGroup) -> int:
+        assert functional is not None
+        return functional.weight(label, group) if group.table == table else 0
+
+    return replace(
+        metric,
+        name=f"{table}.{metric.name}" if table else metric.name,
+        leaf=lambda label, rows: metric.leaf(label, rows.of(table)),
+        functional=functional and Functional(functional.per_leaf, weight),
+    )
+
+
 def _matcher(part: str) -> Callable[[int], bool]:
     if part == "*":
         return lambda value: True
@@ -155,6 +197,8 @@ class Schema:
         Weight of each row group in the whole table: all model-independent counts follow.
     positive
         Index of the positive label, or None if several classes and none was named.
+    tables
+        The names of further tables, whose row groups are among those of ``totals``.
     """
 
     labels: int
@@ -162,11 +206,16 @@ class Schema:
     positive: int | None
     references: tuple[str, ...]
     totals: Mapping[RowGroup, int]
+    tables: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
-        """Count all rows: the N of every formula."""
-        return sum(self.totals.values())
+        """Count the rows of the table: the N of every formula."""
+        return self.total_of("")
+
+    def total_of(self, table: str) -> int:
+        """Count the rows of the table itself, or of a further one."""
+        return sum(n for group, n in self.totals.items() if group.table == table)
 
 
 def _spread(rates: Sequence[str]) -> str:
@@ -297,9 +346,12 @@ RATIONALS: Mapping[str, Rational] = {
 
 PRIMITIVES: Mapping[str, Primitive] = {m.name: m for m in (SIZE, DEPTH, SUPPORT, ERROR)}
 
+_WHOLE_TREE = (SIZE.name, DEPTH.name, SUPPORT.name)  # what no further table has of its own
+
 _SHORT = re.compile(r"N(\d)(\d)(\d?)")
 _LONG = re.compile(r"N\[\s*([^\]]*?)\s*\]")
 _PART = re.compile(r"\*|~?\d+")
+_OF_TABLE = re.compile(r"([A-Za-z_0-9]+)\.(.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,18 +362,50 @@ class Vocabulary:
     ----------
     own
         The user's metrics: a `Primitive`, or the text of a term over other metrics.
+    table
+        Which rows they look at: those of the table itself, or of a further one.
     """
 
     schema: Schema
     own: Mapping[str, Primitive | str] = field(default_factory=dict)
+    table: str = ""
 
     def lookup(self, name: str) -> Primitive | Term | int:
         """Return what ``name`` stands for: a primitive, a term over others, or a constant."""
+        if name not in self.own and (prefixed := _OF_TABLE.fullmatch(name)):
+            return self._of_table(*prefixed.groups())
+        found = self._lookup(name)
+        if isinstance(found, Primitive) and self.schema.tables and name not in _WHOLE_TREE:
+            return of_table(found, self.table)
+        return found
+
+    def _of_table(self, table: str, name: str) -> Primitive | Term | int:
+        """Look up a metric of a further table."""
+        if table not in self.schema.tables:
+            if not self.schema.tables:
+                raise UnknownMetricError(
+                    f"'{table}.{name}' is a metric of a further table '{table}', but there is "
+                    f"none: add one with data.with_table('{table}', …), --test or --table."
+                )
+            raise UnknownMetricError(unknown("further table", table, self.schema.tables))
+        if name in _WHOLE_TREE:
+            raise QueryError(
+                f"'{table}.{name}' does not exist: the {name} of a tree has nothing to do with "
+                f"further tables; write '{name}'."
+            )
+        found = replace(self, table=table).lookup(name)
+        if isinstance(found, Primitive | int):
+            return found
+        # the parts of a term are looked up next, and they are the further table's, too
+        own = {part: Name(f"{table}.{part}") for part in names(found) if part not in _WHOLE_TREE}
+        return substitute(found, {k: v for k, v in own.items() if not _OF_TABLE.fullmatch(k)})
+
+    def _lookup(self, name: str) -> Primitive | Term | int:
         if name in self.own:
             own = self.own[name]
             return parse_term(own) if isinstance(own, str) else own
         if name == "N":
-            return self.schema.total
+            return self.schema.total_of(self.table)
         if name in PRIMITIVES:
             return PRIMITIVES[name]
         if name in RATIONALS:
@@ -339,7 +423,9 @@ class Vocabulary:
         usable = [m.name for m in RATIONALS.values() if self._lacks(m) is None]
         cells = [f"N{i}{j}" for i in range(self.schema.labels) for j in range(self.schema.labels)]
         agreements = [f"agreement[{name}]" for name in self.schema.references]
-        return sorted({*PRIMITIVES, *usable, *self.own, *agreements, *cells, "N"})
+        plain = {*PRIMITIVES, *usable, *self.own, *agreements, *cells, "N"}
+        prefixed = {f"{t}.{n}" for t in self.schema.tables for n in plain - {*_WHOLE_TREE}}
+        return sorted(plain if self.table else plain | prefixed)
 
     def _rational(self, metric: Rational) -> Term:
         if lack := self._lacks(metric):
@@ -392,5 +478,6 @@ class Vocabulary:
         assert metric.functional is not None  # contingency counts are sums
         if parts[1] == "*":  # the same for every tree: a constant of the table
             hits = metric.functional.weight
-            return sum(n * hits(0, group) for group, n in self.schema.totals.items())
+            own = (c for c in self.schema.totals.items() if c[0].table == self.table)
+            return sum(n * hits(0, group) for group, n in own)
         return metric

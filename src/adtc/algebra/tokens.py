@@ -24,13 +24,13 @@ _ELSEWHERE |= {"=>": ">=", "=<": "<=", "<>": "!=", "**": "x * x", "^": "x * x"}
 _MISPLACED = {
     "%": "'%' must follow a number, as in 5%",
     "[": "'[' must follow a name directly, as in agreement[score]",
-    ".": "'.' is only allowed inside a number; names have no attributes",
+    ".": "'.' is only allowed inside a number, or between a further table's name and a metric",
 }
 
 _WORD = re.compile(
     r"""\s*(?:
     (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:\s*%)?)
-  | (?P<name>[A-Za-z_][A-Za-z_0-9]*)
+  | (?P<name>[A-Za-z_][A-Za-z_0-9]*(?:\.[A-Za-z_][A-Za-z_0-9]*)?)
   | (?P<elsewhere>&&?|\|\|?|\*\*|\^|~|=>|=<|<>|!(?!=))
   | (?P<sign><=|>=|==|!=|[-+*/<>=(),≤≥≠×·⋅÷−∧∨¬])
     )""",
@@ -139,7 +139,7 @@ def _name(word: str, start: int) -> Token:
 
 def _name_end(text: str, start: int, end: int) -> int:
     """Find where a name ends whose letters end at ``end``: after its brackets, if it has any."""
-    if text.startswith("__", start):
+    if any(part.startswith("__") for part in text[start:end].split(".")):
         raise syntax_error(text, start, end, "names that begin with '__' are not allowed")
     if not text.startswith("[", end):
         return end

@@ -5,6 +5,7 @@ Nothing of adtc beyond this package is imported before a command runs, so `--hel
 """
 
 from adtc.cli import (
+    auditing,
     commands,
     completion,
     dashboard,
@@ -20,6 +21,7 @@ from adtc.cli import (
 from adtc.cli.group import main
 
 __all__ = [
+    "auditing",
     "commands",
     "completion",
     "dashboard",

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -17,6 +17,7 @@ import click
 from adtc.cli import completion
 from adtc.cli.group import main
 from adtc.cli.options import (
+    FURTHER,
     OUTPUT,
     PRINTING,
     QUIET,
@@ -31,7 +32,10 @@ from adtc.cli.output import Answer, check_output, deliver
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from adtc.data import Data
+    from adtc.data.bits import Rows
     from adtc.data.sheet import Sheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -54,6 +58,7 @@ class Asked:
     where: str | None
     define: Mapping[str, str] | None
     started: float
+    further: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def take(cls, values: dict[str, Any]) -> "Asked":
@@ -67,10 +72,12 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
+        names = [str(option.name) for option in FURTHER]
+        further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
         table = values.pop("table")
         started = time.monotonic()
-        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started)
+        return cls(table, given[TABLE], given[TREES], given[RUN], where, define, started, further)
 
     @property
     def engine(self) -> Any:
@@ -89,7 +96,7 @@ class Asked:
 
     def under_limits(self, work: "Callable[[Monitor], T]") -> T:
         """Do work that takes a monitor under the limits given, and watch over it."""
-        monitor = self._monitor()
+        monitor = self.monitor()
         return watched(lambda: work(monitor), monitor)
 
     def target(self) -> str | None:
@@ -100,7 +107,7 @@ class Asked:
         given: str | None = self.reading.get("target")
         return given or own.get(self.table)
 
-    def _monitor(self) -> "Monitor":
+    def monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together."""
         from adtc.engine.monitor import Monitor
 
@@ -114,20 +121,58 @@ class Asked:
 
     def data(self) -> "Data":
         """Read the table, and warn about what is odd in it."""
-        from adtc.data import Data
         from adtc.errors import TooLargeError
 
         try:
-            sheet = watched(self.sheet, self._monitor())
+            sheet = watched(self.sheet, self.monitor())
         except TooLargeError:
             raise TooLargeError(
                 f"'{self.table}' could not be read within the time limit of "
                 f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
                 f"columns or rows."
             ) from None
-        data = Data.from_sheet(sheet)
+        data = self._first_table(sheet)
         warn(sheet, later=self._is_bundled())
+        for name, path in self._files().items():
+            data = data.with_table(name, self._like(sheet, path))
         return data
+
+    def _first_table(self, sheet: "Sheet") -> "Data":
+        """Make features of the table, or of what is left of it without test rows."""
+        from adtc.data import Data
+        from adtc.data.holdout import held_out
+        from adtc.errors import QueryError
+
+        share, seed = self.further.get("test_share"), self.further.get("test_seed")
+        if share is None:
+            if seed is not None:
+                raise QueryError("--test-seed says which rows --test-share holds out: give both.")
+            return Data.from_sheet(sheet)
+        if "test" in self.further:
+            raise QueryError("give either --test FILE or --test-share SHARE, not both.")
+        return held_out(sheet, share, seed or 0)
+
+    def kept_rows(self) -> "Rows | None":
+        """Find the rows that --test-share leaves, by their numbers from 0; None if all stay."""
+        from adtc.data.splitting import set_aside
+
+        share = self.further.get("test_share")
+        if share is None:
+            return None
+        chosen = set_aside(self.sheet().row_kinds(), share, self.further.get("test_seed") or 0)
+        return (~chosen).nonzero()[0]
+
+    def _files(self) -> dict[str, str]:
+        """Name the files of further tables."""
+        given = {"test": self.further["test"]} if "test" in self.further else {}
+        return given | dict(self.further.get("tables", {}))
+
+    def _like(self, sheet: "Sheet", path: str) -> Any:
+        """Read the file of a further table."""
+        from adtc.data.read import read_like
+
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        return read_like(path, sheet.names, **file)
 
     def sheet(self, *, need_target: bool = True) -> "Sheet":
         """Read the columns of the table: a bundled one by its name, else a file."""
@@ -148,6 +193,32 @@ class Asked:
             raise DataError(self._which_target())
         return read_sheet(self.table, **self.reading)
 
+    def with_reference(self, column: str | None, labels: Mapping[str, str] | None) -> "Asked":
+        """Have a column read as labels from elsewhere, and never as a feature."""
+        if column is None:
+            return self
+        others = [name for name in self.reading.get("references", ()) if name != column]
+        reading = {**self.reading, "references": [*others, column]}
+        if labels:
+            reading["reference_labels"] = {column: labels}
+        return replace(self, reading=reading)
+
+    def raw_table(self) -> "pa.Table":
+        """Read the table as it is, without making features of it."""
+        from adtc.data import read_table
+        from adtc.data.datasets import dataset_table
+        from adtc.errors import QueryError
+
+        if self.table == STDIN:
+            raise QueryError(
+                "the tree was made with other cuts than the table's, and standard input cannot be "
+                "read twice: give the table as a file."
+            )
+        if self._is_bundled():
+            return dataset_table(self.table)
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        return read_table(self.table, **file)
+
     def _is_bundled(self) -> bool:
         from adtc.data import datasets
 
@@ -155,7 +226,6 @@ class Asked:
 
     def _standard_input(self) -> "Sheet":
         """Read CSV from standard input."""
-        from dataclasses import replace
         from tempfile import TemporaryDirectory
 
         from adtc.data.read import read_sheet
@@ -292,6 +362,6 @@ def table_command(*own: Option, example: str) -> Callable[[Answering], click.Com
 
         answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
         argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
+        return command(argument, *own, *SHARED, *FURTHER, QUIET, example=example)(answer)
 
     return decorate

@@ -8,7 +8,7 @@ import click
 from adtc.cli import completion
 from adtc.cli.asking import Asked, SectionedCommand, say_warning
 from adtc.cli.group import main
-from adtc.cli.options import OUTPUT, QUIET, SHARED, Option, metric_names, whole
+from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, metric_names, whole
 from adtc.cli.profiling import default_metrics
 from adtc.cli.running import watched
 from adtc.cli.sources import SOURCES, is_saved, opened
@@ -101,6 +101,7 @@ dashboard = SectionedCommand(
         Option("--browser/--no-browser", section=OUTPUT, default=True,
                help="Whether to open a browser (default: yes)."),
         *SHARED,
+        *FURTHER,
         QUIET,
     ],
 )  # fmt: skip

@@ -12,7 +12,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import Answering, Asked, command
 from adtc.cli.infeasible import Told, nearest_told
-from adtc.cli.options import QUIET, SHARED
+from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
@@ -114,7 +114,7 @@ def source_command(*own: click.Parameter, example: str) -> Callable[[Answering],
 
         answer.__doc__ = f"{function.__doc__}\n\n{SOURCES}"
         argument = click.Argument(["source"], shell_complete=completion.sources)
-        return command(argument, *own, *SHARED, QUIET, example=example)(answer)
+        return command(argument, *own, *SHARED, *FURTHER, QUIET, example=example)(answer)
 
     return decorate
 
@@ -123,8 +123,9 @@ def _refuse_options(asked: Asked) -> None:
     """Refuse options that a saved profile has answered already."""
     from adtc.errors import QueryError
 
-    given = {*asked.reading, *asked.trees, *(["define"] if asked.define else [])}
-    spelled = [option.opts[0] for option in SHARED if option.name in given]
+    own = ["define"] if asked.define else []
+    given = {*asked.reading, *asked.further, *asked.trees, *own}
+    spelled = [option.opts[0] for option in (*SHARED, *FURTHER) if option.name in given]
     if spelled:
         raise QueryError(
             f"'{asked.table}' is a saved profile, whose trees are chosen already: leave out "

@@ -72,7 +72,7 @@ class Wanted:
     Option("--contested", metavar="N", callback=whole(1),
            help="Show the N cases on which good trees disagree most, with their features."),
     Option("--by-group", is_flag=True, help="Show every sensitive group, too."),
-    Option("--table", "path", metavar="FILE", type=FILE, section=OUTPUT,
+    Option("--save", "path", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the votes on all rows as a .csv or .parquet file."),
     picture("Draw the vote shares into a .png, .svg or .pdf file."),
     Option("--curve", metavar="FILE", type=FILE, section=OUTPUT,
@@ -216,7 +216,7 @@ def _check_rows(rows: tuple[int, ...], n: int) -> None:
 def _check_table(path: Path | None, read: str) -> None:
     from adtc.errors import QueryError
 
-    check_output(path, read, "--table")
+    check_output(path, read, "--save")
     if path is not None and path.suffix.lower() not in (".csv", ".parquet"):
         raise QueryError(
             f"cannot write a table as '{path}': expected a name that ends in .csv or .parquet."

@@ -48,6 +48,13 @@ class Column:
         np.add.at(counts, self.codes, weights)
         return counts
 
+    def taken(self, rows: Rows) -> "Column":
+        """Return the column of some rows; values that none of them has are gone."""
+        used, codes = ranked(self.codes[rows])
+        present = used >= 0  # -1 is missing
+        moved = codes - int((~present).sum())
+        return Column(self.name, self.kind, self.values[used[present]], moved.astype(np.int32))
+
     def find(self, values: Iterable[Scalar]) -> list[int]:
         """Give the positions of those of ``values`` that occur."""
         places = [(int(np.searchsorted(self.values, v)), v) for v in values]

@@ -21,6 +21,9 @@ from adtc.errors import DataError
 SEPARATORS = (",", ";", "\t", " ")
 PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 20
+_COMMENT = re.compile(
+    rb"\A\|[^\r\n]*(?=[\r\n]+\S)"
+)  # the empty line stays: lines keep their numbers
 
 
 def read_table(path: str | PathLike[str], *, sep: str | None = None, header: bool = True) -> Any:
@@ -39,7 +42,8 @@ def read_table(path: str | PathLike[str], *, sep: str | None = None, header: boo
 
     Notes
     -----
-    The columns of a CSV file are all text; empty lines are skipped.
+    The columns of a CSV file are all text; empty lines are skipped, and so is a first line that
+    begins with ``|``, a comment in UCI's files.
     """
     path = Path(path)
     try:
@@ -80,6 +84,8 @@ def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
     from pyarrow import csv as arrow_csv
 
     content = _content(path)
+    if sep != "|":
+        content = _COMMENT.sub(b"", content, count=1)
     head = _head(path, content)
     sep = _separator(sep, head)
     if sep == " ":

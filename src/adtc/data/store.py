@@ -30,10 +30,11 @@ def data_to_json(data: Data) -> tuple[dict[str, Any], Arrays]:
     >>> data_from_json(saved, arrays).fingerprint == data.fingerprint
     True
     """
-    arrays: Arrays = {"bits": data.bits, "y": data.y, "z": data.z, "weights": data.weights}
-    arrays |= {f"reference{i}": codes for i, (_, codes) in enumerate(data.references)}
+    arrays = _arrays(data)
     if data.origin is not None:
         arrays["origin"] = data.origin
+    for i, (_, further) in enumerate(data.tables):
+        arrays |= {f"table{i}.{k}": v for k, v in _arrays(further).items()}
     recipe = data.binarizer
     saved = {
         "name": data.name,
@@ -49,35 +50,50 @@ def data_to_json(data: Data) -> tuple[dict[str, Any], Arrays]:
             "target": _coding(recipe.target),
             "sensitive": _coding(recipe.sensitive) if recipe.sensitive else None,
         },
+        "tables": [[name, list(further.notes)] for name, further in data.tables],
     }
     return saved, arrays
+
+
+def _arrays(data: Data) -> Arrays:
+    arrays: Arrays = {"bits": data.bits, "y": data.y, "z": data.z, "weights": data.weights}
+    return arrays | {f"reference{i}": codes for i, (_, codes) in enumerate(data.references)}
 
 
 def data_from_json(saved: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]]) -> Data:
     """Put a table together again."""
     recipe = Binarizer.from_json(saved["binarizer"])
-    return Data(
+    data = Data(
         name=saved["name"],
         features=tuple(map(Feature.from_json, saved["features"])),
-        bits=arrays["bits"],
-        y=arrays["y"],
         labels=_values(saved["labels"]),
         positive=saved["positive"],
-        z=arrays["z"],
         groups=_values(saved["groups"]),
         sensitive=saved["sensitive"],
         target=saved["target"],
-        weights=arrays["weights"],
-        references=tuple(
-            (name, arrays[f"reference{i}"]) for i, name in enumerate(saved["references"])
-        ),
         binarizer=replace(
             recipe,
             target=_typed(recipe.target),
             sensitive=_typed(recipe.sensitive) if recipe.sensitive else None,
         ),
         origin=arrays.get("origin"),
+        **_rows(saved, arrays),
     )
+    further = [
+        (name, replace(data, name=name, origin=None, notes=tuple(notes), **_rows(saved, arrays, i)))
+        for i, (name, notes) in enumerate(saved.get("tables", ()))  # files of old have none
+    ]
+    return replace(data, tables=tuple(further))
+
+
+def _rows(
+    saved: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], table: int | None = None
+) -> dict[str, Any]:
+    """Collect the rows of the table itself, or of a further one."""
+    prefix = "" if table is None else f"table{table}."
+    rows: dict[str, Any] = {k: arrays[prefix + k] for k in ("bits", "y", "z", "weights")}
+    codes = [(name, arrays[f"{prefix}reference{i}"]) for i, name in enumerate(saved["references"])]
+    return rows | {"references": tuple(codes)}
 
 
 def _coding(coding: Coding) -> dict[str, Any]:

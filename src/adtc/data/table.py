@@ -25,7 +25,7 @@ from adtc.data.coding import (
     label_codes,
     row_weights,
 )
-from adtc.data.columns import Column, Scalar
+from adtc.data.columns import Scalar
 from adtc.data.frames import (
     array_column,
     arrow_table,
@@ -34,9 +34,12 @@ from adtc.data.frames import (
     column,
     zero_one,
 )
+from adtc.data.further import check_table_name, read_further, recode_further
 from adtc.data.identifiers import refuse_identifiers
 from adtc.data.sheet import Sheet, frame_sheet
-from adtc.errors import DataError
+from adtc.data.splitting import set_aside
+from adtc.data.stack import Layer, Stack, layer_of, stacked
+from adtc.errors import DataError, unknown
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,6 +72,11 @@ class Data:
         The recipe to read a new table in the same way.
     origin
         After ``merged``: for each row of the table before, its row in this one; otherwise None.
+    tables
+        Further tables that are sent down the same trees, as pairs of name and table; see
+        ``with_table``.
+    notes
+        What had to be done to read this table as a further one, in sentences.
     """
 
     name: str
@@ -85,6 +93,8 @@ class Data:
     references: tuple[tuple[str, Codes], ...]
     binarizer: Binarizer
     origin: Rows | None = None
+    tables: tuple[tuple[str, "Data"], ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # Values are shared and fingerprinted, so nobody may change them in place.
@@ -96,9 +106,10 @@ class Data:
     def __repr__(self) -> str:
         labels = ", ".join(map(str, self.labels))
         groups = f", sensitive {self.sensitive}" if self.sensitive else ""
+        further = "".join(f", {name} ({data.n_rows:,} rows)" for name, data in self.tables)
         return (
             f"<Data {self.name}: {self.n_rows:,} rows, {self.n_features} features, target "
-            f"{self.target} ({labels}){groups}>"
+            f"{self.target} ({labels}){groups}{further}>"
         )
 
     @classmethod
@@ -112,6 +123,7 @@ class Data:
         positive: Scalar | None = None,
         weights: str | None = None,
         references: Sequence[str] = (),
+        reference_labels: Mapping[str, Mapping[str, Scalar]] | None = None,
         drop: Sequence[str] = (),
         na: Sequence[str] | None = None,
         parse_text: bool = False,
@@ -137,7 +149,10 @@ class Data:
             A column of whole numbers: how many equal rows each row stands for.
         references
             Columns with labels from elsewhere, such as a score to compare with, coded like the
-            target; they are no features.
+            target; they are no features. Other spellings of the labels (case, a final full stop;
+            no/yes, 0/1, false/true for two) are read as labels; ``binarizer.spelled`` tells.
+        reference_labels
+            Column of ``references`` to what its values stand for: ``{"score": {"High": "yes"}}``.
         drop
             Columns to leave out.
         na
@@ -173,6 +188,7 @@ class Data:
                 positive=positive,
                 weights=weights,
                 references=references,
+                reference_labels=reference_labels,
                 drop=drop,
                 na=na,
                 parse_text=parse_text,
@@ -199,7 +215,13 @@ class Data:
         check_features(features)
         names = tuple(name for name, _ in sheet.references)
         binarizer = Binarizer(
-            features, sheet.labels, sheet.groups, sheet.weights_column, names, sheet.na
+            features,
+            sheet.labels,
+            sheet.groups,
+            sheet.weights_column,
+            names,
+            sheet.na,
+            sheet.spelled,
         )
         return cls(
             name=sheet.name,
@@ -335,6 +357,8 @@ class Data:
             *((c, "<i4") for c in codes),
         ]:
             digest.update(np.ascontiguousarray(array, kind).data)
+        for name, data in self.tables:
+            digest.update(f"{name} {data.fingerprint}".encode())
         return digest.hexdigest()
 
     def feature_rows(self, f: int) -> int:
@@ -385,27 +409,36 @@ class Data:
         -----
         A category not seen before counts as ``(other)`` where that feature exists and otherwise
         matches no ``=`` feature. A missing column, an unknown label and an unknown group are
-        errors; for rows without labels use ``binarize``.
+        errors; for rows without labels use ``binarize``, for a test set ``with_table``.
         """
-        table = arrow_table(frame)
+        table, recipe = arrow_table(frame), self.binarizer
+        z_column = column(table, recipe.sensitive.column, recipe.na) if recipe.sensitive else None
+        return self.with_rows(
+            table,
+            name or self.name,
+            y=label_codes("target", column(table, recipe.target.column, recipe.na), recipe.target),
+            z=group_codes(recipe.sensitive, z_column, table.num_rows),
+        )
+
+    def with_rows(
+        self, table: Any, name: str, *, y: Codes, z: Codes, notes: tuple[str, ...] = ()
+    ) -> Self:
+        """Take the rows of another table, labels and groups coded; the rest stays what it is."""
         recipe = self.binarizer
-
-        def get(name: str) -> Column:
-            return column(table, name, recipe.na)
-
-        z_column = get(recipe.sensitive.column) if recipe.sensitive else None
-        rows = row_weights(get(recipe.weights)) if recipe.weights else None
+        weights = row_weights(column(table, recipe.weights, recipe.na)) if recipe.weights else None
         return replace(
             self,
-            name=name or self.name,
+            name=name,
             bits=self.binarize(table),
-            y=label_codes("target", get(recipe.target.column), recipe.target),
-            z=group_codes(recipe.sensitive, z_column, table.num_rows),
-            weights=np.ones(table.num_rows, np.int64) if rows is None else rows,
+            y=y,
+            z=z,
+            weights=np.ones(table.num_rows, np.int64) if weights is None else weights,
             references=tuple(
-                (r, label_codes("reference", get(r), recipe.target)) for r in recipe.references
+                (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
+            tables=(),
+            notes=notes,
         )
 
     def binarize(self, frame: object) -> Words:
@@ -414,3 +447,104 @@ class Data:
         recipe = self.binarizer
         columns = {c: column(table, c, recipe.na) for c in recipe.columns}
         return recipe.bits(columns, table.num_rows)
+
+    def with_table(self, name: str, frame: object) -> Self:
+        """Add a further table: its rows are sent down the same trees.
+
+        Parameters
+        ----------
+        name
+            What its metrics are called by: ``test`` makes ``test.acc``, ``test.dp`` and so on.
+        frame
+            A frame with the columns of this table, or a ``Data`` of the same features and labels.
+
+        Notes
+        -----
+        Which trees exist is a matter of this table alone: smallest leaves, majority labels and
+        all metrics without a prefix. Labels are matched by value, else as text without a final
+        full stop (``notes`` of the new table says so); an unknown label is an error. Categories
+        and missing values are treated as by ``predict``; rows of an unknown sensitive group
+        belong to no group.
+
+        Examples
+        --------
+        >>> data = Data.from_frame({"age": [20, 30, 40], "y": ["no", "yes", "yes"]}, target="y")
+        >>> data = data.with_table("test", {"age": [25, 45], "y": ["no.", "yes."]})
+        >>> data.further("test").y.tolist(), data.further("test").notes
+        ([0, 1], ("labels such as 'no.' and 'yes.' were read without their final full stop",))
+        """
+        check_table_name(name, dict(self.tables))
+        if isinstance(frame, Data):
+            further = recode_further(self, name, frame)
+        else:
+            further = read_further(self, name, frame)
+        return replace(self, tables=(*self.tables, (name, further)))
+
+    def further(self, name: str) -> "Data":
+        """Return a further table by its name."""
+        for known, data in self.tables:
+            if known == name:
+                return data
+        raise DataError(unknown("further table", name, [known for known, _ in self.tables]))
+
+    def split(self, share: float | str, *, seed: int = 0, name: str = "test") -> Self:
+        """Set some rows aside as a further table; the others stay.
+
+        Parameters
+        ----------
+        share
+            The share of rows to set aside, of each combination of label and sensitive group; at
+            least one row of each stays.
+        seed
+            Which rows; the same seed takes the same rows.
+
+        Notes
+        -----
+        The features stay what they are, so their cuts were made from all rows.
+
+        Examples
+        --------
+        >>> data = Data.from_arrays([[1], [0]] * 10, [1, 0] * 10).split(0.3)
+        >>> data.n_rows, data.further("test").n_rows
+        (14, 6)
+        """
+        check_table_name(name, dict(self.tables))
+        chosen = set_aside(self.y * np.int64(max(1, len(self.groups)) + 1) + self.z, share, seed)
+        kept, test = (self._taken(np.flatnonzero(rows)) for rows in (~chosen, chosen))
+        note = f"{share} of '{self.name}', by label and group, seed {seed}"
+        further = replace(test, name=name, tables=(), notes=(note,))
+        return replace(kept, tables=(*self.tables, (name, further)))
+
+    def _taken(self, rows: Rows) -> Self:
+        return replace(
+            self,
+            bits=take_rows(self.bits, self.n_rows, rows),
+            y=self.y[rows],
+            z=self.z[rows],
+            weights=self.weights[rows],
+            references=tuple((k, codes[rows]) for k, codes in self.references),
+            origin=None,
+        )
+
+    def stack(self, tables: Iterable[str]) -> "Data | Stack":
+        """Put the rows of some further tables below this table's; without any, return it."""
+        names = tuple(tables)
+        if not names:
+            return self
+        if names not in self._stacks:
+            self._stacks[names] = stacked(self, self.layers(names))
+        return self._stacks[names]
+
+    def layers(self, tables: Iterable[str]) -> list[Layer]:
+        """Take the rows of some further tables, each for itself."""
+        return [layer_of(self.further(name), name) for name in tables]
+
+    @cached_property
+    def _stacks(self) -> dict[tuple[str, ...], Stack]:
+        """Stacks that were made: every question about the same tables needs them."""
+        return {}
+
+    @property
+    def own(self) -> int:
+        """Rows that are the table's own: all of them; a ``Stack`` has others."""
+        return self.n_rows

@@ -90,13 +90,18 @@ def inside_pass(
     counts, least, splits = found.counts, found.least, found.splits
     with monitor.translated():
         _core.ascend(lattice.levels, lattice, costs, counts, least, monitor.control)
-    exists = counts.sum(axis=1) >= question.minsup
+    exists = support(counts, group_label) >= question.minsup
     if len(searched) < len(forms):
         single = np.array([form.per_leaf for form in forms], np.int64)[:, None]
         least = _among(np.where(exists, single, INFINITY), searched, least)
         # trees that are no single leaf have two leaves at least
         splits = _among(np.repeat(2 * single, sizes[-1], axis=1), searched, splits)
     return Inside(counts, least, exists), splits
+
+
+def support(counts: Array, group_label: Array) -> Array:
+    """Count the rows of each path that make up a leaf: those of the table itself."""
+    return np.asarray(counts[:, group_label >= 0].sum(axis=1, dtype=np.int64))
 
 
 def _among(values: Array, places: list[int], known: Array) -> Array:
@@ -131,7 +136,10 @@ def _majority_is_cheapest(weights: Array, group_label: Array, question: Question
     """
     if not len(weights) or weights.shape[1] != _TWO or question.space.leaf_share:
         return False
-    saved = (weights[:, 0] - weights[:, 1]) * np.where(group_label == 1, 1, -1)
+    own = group_label >= 0
+    if (weights[:, :, ~own] != 0).any():  # further tables have no vote
+        return False
+    saved = (weights[:, 0] - weights[:, 1])[:, own] * np.where(group_label[own] == 1, 1, -1)
     return bool((saved >= 0).all() and (saved == saved[:, :1]).all())
 
 

@@ -13,7 +13,7 @@ from adtc.algebra.metrics import LeafRows
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.tensors import Scan, Tensor, lift, singleton
 from adtc.data import Data
-from adtc.engine.query import Question, RowSets
+from adtc.engine.query import Question, RowSets, every_row
 
 V = TypeVar("V")
 Rows = int
@@ -48,7 +48,8 @@ def model_tensor(question: Question, data: Data, scan: Scan | None = None) -> Te
     """Compute MT[Q, D] over the question's axes: EMT over the lifted semiring."""
     R = question.semiring
     tensors = lift(R, question.axes, shape=question.shape, scan=scan)
-    rows = RowSets.of(data)
+    stack = every_row(data, question.schema)
+    rows = RowSets.of(stack)
 
     def leaf(S: Rows, unused: int) -> Tensor[Any]:
         here = LeafRows(rows.counts(S), question.space.max_depth - unused)
@@ -62,5 +63,5 @@ def model_tensor(question: Question, data: Data, scan: Scan | None = None) -> Te
                 total = tensors.add(total, singleton(index, value, R))
         return total
 
-    features = {f: data.feature_rows(f) for f in range(data.n_features)}
+    features = {f: stack.feature_rows(f) for f in range(data.n_features)}
     return emt(question.space.max_depth, rows.all, features, leaf, tensors)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.bounds import INFINITY, Outside
+from adtc.engine.bounds import INFINITY, Outside, support
 from adtc.engine.forms import Span
 from adtc.engine.keys import key_words
 from adtc.engine.lattice import path_counts
@@ -172,7 +172,7 @@ def _ways(prepared: Prepared, outside: Outside) -> _core.Ways:
         trivial_splits=leaves.trivial_splits,
         multiplicity=prepared.features.multiplicity,
         counts=inside.counts,
-        support=inside.counts.sum(axis=1, dtype=np.int64),
+        support=support(inside.counts, leaves.group_label),
         largest=_largest(prepared.plan, outside),
         live=outside.live,
         least=inside.least,

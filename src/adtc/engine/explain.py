@@ -19,7 +19,7 @@ from adtc.engine import layout, refusal
 from adtc.engine.bounds import outside_pass
 from adtc.engine.circuit import Circuit
 from adtc.engine.estimate import bits_of_all_trees, bytes_of, ceiling, estimate
-from adtc.engine.lattice import distinct_features
+from adtc.engine.lattice import distinct_features, rows_of
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Plan, make_plan
@@ -80,6 +80,8 @@ class Explanation:
         estimated, for each pair of cells that is multiplied, as measured on the bundled tables.
     refusal
         Why the question would not be started; None if it would.
+    tables
+        Further tables, each with its rows.
     """
 
     engine: Literal["fast", "spec"]
@@ -109,6 +111,7 @@ class Explanation:
     pairs: int | None = None
     tensor_memory: int | None = None
     refusal: str | None = None
+    tables: tuple[tuple[str, int], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""
@@ -210,11 +213,12 @@ def explain(
     reason = _reason(engine, narrow or question)
     if fast := narrow is not None:
         question, space = narrow, narrow.space
-    features = distinct_features(data, question.minsup)
+    plan = make_plan(question) if fast else None
+    rows = data if plan is None else rows_of(data, plan.groups, merge=False)
+    features = distinct_features(rows, question.minsup)
     usable, distinct = int(features.multiplicity.sum()), len(features.twins)
     groups = sum(n > 0 for n in question.schema.totals.values())
-    if fast:
-        plan = make_plan(question)
+    if plan is not None:
         pushed, filtered = parts_in_words(plan, told, constraint)
         levels = min(max(0, space.max_depth - _CLOSED), distinct)
         subproblems = tuple(math.comb(distinct, k) << k for k in range(levels + 1))
@@ -253,10 +257,11 @@ def explain(
         min_rows_per_leaf=question.minsup,
         max_size=space.max_size,
         seconds=_seconds(details["engine"], details["subproblems"]),
+        tables=tuple((name, table.total) for name, table in data.tables),
         number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),
         **details,
     )
-    if fast and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
+    if plan is not None and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
         return _with_cells(explanation, plan, data, monitor or Monitor())
     return explanation
 

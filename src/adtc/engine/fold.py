@@ -14,7 +14,7 @@ from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine.circuit import Circuit
 from adtc.engine.monitor import Monitor
-from adtc.engine.query import RowSets
+from adtc.engine.query import RowSets, every_row
 from adtc.engine.ranks import Branch, Cursor, Ranks
 
 V = TypeVar("V")
@@ -88,14 +88,15 @@ class _Fold(Generic[V]):
         self.semiring, self.leaf, self.monitor = semiring, leaf, monitor
         self.ranks = Ranks(circuit, most_bytes=monitor.memory)
         self.root = self.ranks.cursor()
-        self.rows = RowSets.of(data)
+        stack = every_row(data, circuit.prepared.plan.question.schema)
+        self.rows = RowSets.of(stack)
         self.twins = circuit.prepared.features.twins
         self.trivial_splits = circuit.prepared.leaves.trivial_splits
         firsts = (twins[0] for twins in self.twins)
         self.ones = [
-            self.rows.all & ~data.feature_rows(twin.feature)
+            self.rows.all & ~stack.feature_rows(twin.feature)
             if twin.flipped
-            else data.feature_rows(twin.feature)
+            else stack.feature_rows(twin.feature)
             for twin in firsts
         ]
         self._samples: dict[Cursor, tuple[int, int]] = {self.root: (self.rows.all, 0)}

@@ -6,18 +6,22 @@ them with a multiplicity. A feature too rare to split the whole table cannot spl
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
+from adtc.algebra.metrics import RowGroup
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
+from adtc.data.stack import Stack
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
+Rows = TypeVar("Rows", Data, Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -52,10 +56,23 @@ class Features:
         return np.array([len(twins) for twins in self.twins], np.int64)
 
 
-def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Features:
+def rows_of(data: Data, groups: Sequence[Sequence[RowGroup]], *, merge: bool) -> Data | Stack:
+    """Take the rows that a plan's groups hold: of further tables only those it looks at."""
+    named = (group.table for members in groups for group in members)
+    rows = data.stack(table for table in dict.fromkeys(named) if table)
+    return compact(rows) if merge else rows
+
+
+def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int64]:
+    """Return the true label of each group's first member; −1 if it is of a further table."""
+    return np.array([-1 if g.table else g.y for g, *_ in groups], np.int64)
+
+
+def distinct_features(data: Data | Stack, minsup: int, *, merge: bool = True) -> Features:
     """Drop features that cannot split, orient the others, and merge twins.
 
-    Merging needs ``minsup`` of at least 1: splitting twice on twins must leave an empty child.
+    Twins agree on the rows of all tables. Merging needs ``minsup`` of at least 1: splitting twice
+    on twins must leave an empty child.
     """
     dense = unpack(data.bits, data.n_rows)
     ones = _ones(dense, data)
@@ -80,33 +97,33 @@ def distinct_features(data: Data, minsup: int, *, merge: bool = True) -> Feature
     return Features(stacked, tuple(map(tuple, twins)))
 
 
-def _ones(dense: npt.NDArray[np.uint8], data: Data) -> list[int]:
-    """Sum the weights under each feature."""
-    if (data.weights == 1).all():
-        counts: list[int] = np.bitwise_count(data.bits).sum(axis=1, dtype=np.int64).tolist()
+def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
+    """Sum the weights of the table's own rows under each feature."""
+    weights, own = data.weights[: data.own], dense[:, : data.own]
+    if (weights == 1).all():
+        counts: list[int] = own.sum(axis=1, dtype=np.int64).tolist()
         return counts
-    return [int(data.weights[column.astype(bool)].sum()) for column in dense]
+    return [int(weights[column.astype(bool)].sum()) for column in own]
 
 
-def compact(data: Data) -> Data:
+def compact(data: Rows) -> Rows:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
-    merged = data.merged()
-    return min(data, merged, key=_words)
+    return min(data, data.merged(), key=_words)
 
 
-def _words(data: Data) -> int:
+def _words(data: Data | Stack) -> int:
     """Guess how many words hold a feature's rows of each label below three tests."""
     digits = range(int(data.weights.max(initial=1)).bit_length())
     rows = [
         int(np.count_nonzero(data.weights[data.y == label] >> digit & 1))
-        for label in range(len(data.labels))
+        for label in range(int(data.y.max(initial=0)) + 1)
         for digit in digits
     ]
     return sum(-(-n // (64 << 3)) for n in rows)
 
 
 def bit_planes(
-    features: Features, data: Data, groups: npt.NDArray[np.int64], n: int
+    features: Features, data: Data | Stack, groups: npt.NDArray[np.int64], n: int
 ) -> _core.Table:
     """Lay out the rows by group and binary digit of their weight."""
     width = max(1, int(data.weights.max()).bit_length())
@@ -138,13 +155,30 @@ def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
+    return _numbered(n, levels, min(2, max_depth - levels))
+
+
+def numbered_leaves(n: int, max_depth: int) -> _core.Lattice:
+    """Lay out the numbers of all paths down to the leaves, as names: nothing is kept for each."""
+    levels = min(max_depth, n)
+    most = sum(math.comb(n, k) << k for k in range(levels + 1))
+    if most >= _ROOM:
+        raise TooLargeError(
+            f"{n} features and depth {max_depth} make {most:.1e} different leaves, more than can "
+            f"be numbered: choose less depth, fewer features or a larger minsup."
+        )
+    return _numbered(n, levels, 0)
+
+
+def _numbered(n: int, levels: int, rest: int) -> _core.Lattice:
+    sizes = (math.comb(n, k) << k for k in range(levels))
     return _core.Lattice(
         # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
         binomial=_binomials(n + 2, levels + 3),
-        base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
+        base=np.array([0, *itertools.accumulate(sizes)], np.int64),
         features=n,
         levels=levels,
-        rest=min(2, max_depth - levels),
+        rest=rest,
     )
 
 
@@ -183,8 +217,10 @@ def path_counts(lattice: _core.Lattice) -> list[int]:
     return [math.comb(lattice.features, k) << k for k in range(lattice.levels + 1)]
 
 
-def group_of_rows(data: Data, groups: tuple[tuple[Any, ...], ...]) -> npt.NDArray[np.int64]:
-    """Return for each row its group in the plan; −1 for rows of weight 0 that no group holds."""
+def group_of_rows(
+    data: Data | Stack, groups: Sequence[Sequence[RowGroup]]
+) -> npt.NDArray[np.int64]:
+    """Return for each row its group in the plan; −1 for rows that no group holds."""
     keys, member = row_groups(data)
     place = {key: g for g, members in enumerate(groups) for key in members}
     groups_of_keys = np.array([place.get(key, -1) for key in keys], np.int64)

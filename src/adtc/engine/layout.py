@@ -36,6 +36,7 @@ def _lines(e: "Explanation") -> list[tuple[str, str]]:
     lines = [
         ("engine", f"{name}: {e.reason}"),
         ("rows", f"{e.rows:,} in {e.row_groups} of {e.all_row_groups} groups told apart"),
+        *((name, f"{rows:,} rows of a further table") for name, rows in e.tables),
         (
             "features",
             f"{e.distinct_features} of {e.features}: {rare} cannot split the table, {twins} "

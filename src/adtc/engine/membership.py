@@ -113,13 +113,14 @@ class Ruler:
         counts = np.zeros(len(table.totals), np.int64)
         weighted = np.bitwise_count(rows).astype(np.int64) << self._shifts
         np.add.at(counts, np.repeat(table.plane_group, np.diff(table.offsets)), weighted)
-        support, labels = int(counts.sum()), len(leaves.key_weights)
+        own = leaves.group_label >= 0
+        support, labels = int(counts[own].sum()), len(leaves.key_weights)
         if support < leaves.minsup:
             raise _not_good(f"a leaf holds {support} rows, at least {leaves.minsup} are needed")
         if not 0 <= label < labels:
             raise _not_good(f"a leaf has the label {label}, labels are 0 to {labels - 1}")
         votes = np.zeros(labels, np.int64)
-        np.add.at(votes, leaves.group_label, counts)
+        np.add.at(votes, leaves.group_label[own], counts[own])
         if int(votes[label]) * leaves.share_bottom < support * leaves.share_top:
             raise _not_good(
                 f"{votes[label]} of {support} rows of a leaf have its label {label}, at least "

@@ -362,11 +362,17 @@ def largest_key(axes: Sequence[Axis]) -> int:
 
 
 def _merge_groups(keys: list[RowGroup], forms: list[Form], question: Question) -> list[list[int]]:
-    """Put row groups together that no form tells apart (nor the labels that a leaf may carry)."""
+    """Put row groups together that no form tells apart (nor the labels that a leaf may carry).
+
+    Groups of a further table that no form looks at are left out, and tables stay apart: the rows
+    of the table itself say which leaves exist.
+    """
     by_votes = question.space.labels == "majority" or question.space.leaf_share
     classes: dict[tuple[object, ...], list[int]] = {}
     for g, key in enumerate(keys):
         seen = tuple(tuple(row[g] for row in form.weights) for form in forms)
-        label = key.y if by_votes else None
-        classes.setdefault((seen, label), []).append(g)
-    return list(classes.values())
+        if key.table and not any(map(any, seen)):
+            continue
+        label = key.y if by_votes and not key.table else None
+        classes.setdefault((seen, label, key.table), []).append(g)
+    return sorted(classes.values(), key=lambda members: keys[members[0]].table != "")

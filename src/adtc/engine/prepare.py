@@ -74,13 +74,13 @@ def prepare(
         return replace(known, plan=plan, leaves=leaves_of(plan, switches))
     plan = with_small_numbers(plan) if switches.round else plan
     check_costs((budget.form for budget in plan.budgets), plan.totals)
-    data = lattices.compact(data) if switches.merge_rows else data
-    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
-    groups = lattices.group_of_rows(data, plan.groups)
-    table = lattices.bit_planes(features, data, groups, len(plan.groups))
+    rows = lattices.rows_of(data, plan.groups, merge=switches.merge_rows)
+    features = lattices.distinct_features(rows, question.minsup, merge=switches.merge_features)
+    groups = lattices.group_of_rows(rows, plan.groups)
+    table = lattices.bit_planes(features, rows, groups, len(plan.groups))
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(len(features.twins), depth)
-    plan = with_multipliers(plan, table, _group_label(plan), switches, monitor)
+    plan = with_multipliers(plan, table, lattices.label_of_groups(plan.groups), switches, monitor)
     leaves = leaves_of(plan, switches)
     bounds, splits = inside_pass(
         table,
@@ -108,7 +108,7 @@ def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
         key_constant=sum(axis.stride * axis.form.per_leaf for axis in plan.axes),
         cost_weights=np.array([f.weights for f in forms], np.int64).reshape(-1, labels, groups),
         cost_constants=np.array([form.per_leaf for form in forms], np.int64),
-        group_label=_group_label(plan),
+        group_label=lattices.label_of_groups(plan.groups),
         minsup=plan.question.minsup,
         majority=plan.question.space.labels == "majority",
         trivial_splits=plan.question.space.trivial_splits,
@@ -117,8 +117,3 @@ def leaves_of(plan: Plan, switches: Switches) -> _core.Leaves:
         share_top=share.numerator,
         share_bottom=share.denominator,
     )
-
-
-def _group_label(plan: Plan) -> Array:
-    """Return the true label of each row group's first member."""
-    return np.array([members[0].y for members in plan.groups], np.int64)

@@ -41,6 +41,7 @@ from adtc.algebra.metrics import (
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
+from adtc.data.stack import Stack
 from adtc.errors import QueryError
 
 Aggregation = str | Sequence[str] | Callable[[int, LeafRows], Any] | None
@@ -143,7 +144,7 @@ class RowSets:
     groups: tuple[tuple[RowGroup, tuple[int, ...]], ...]
 
     @classmethod
-    def of(cls, data: Data) -> "RowSets":
+    def of(cls, data: Data | Stack) -> "RowSets":
         """Collect the rows of each group, weights in binary: bit b of the weight is a set."""
         keys, member = row_groups(data)
         width = max(1, int(data.weights.max()).bit_length())
@@ -166,25 +167,44 @@ def _bit_set(flags: np.ndarray[Any, Any]) -> int:
     return int.from_bytes(np.packbits(flags.astype(bool), bitorder="little").tobytes(), "little")
 
 
-def row_groups(data: Data) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
-    """Return the row groups that occur, in order, and the group of each row."""
+def row_groups(data: Data | Stack) -> tuple[list[RowGroup], np.ndarray[Any, Any]]:
+    """Return the row groups that occur, in order, and the group of each row.
+
+    Of a table these are its own; of a stack, those of further tables, too.
+    """
+    if isinstance(data, Stack):
+        return [RowGroup(*kind) for kind in data.kinds], data.member
     distinct, member = data.row_kinds
     keys = [RowGroup(y, z, tuple(rest)) for y, z, *rest in distinct.tolist()]
     return keys, member
 
 
+def every_row(data: Data, schema: Schema) -> Data | Stack:
+    """Stack the rows of all tables that a schema speaks about."""
+    return data.stack(schema.tables)
+
+
 def schema_of(data: Data) -> Schema:
     """Describe the table as metrics see it."""
-    keys, member = row_groups(data)
-    totals = np.zeros(len(keys), np.int64)
-    np.add.at(totals, member, data.weights)
+    tables = tuple(name for name, _ in data.tables)
+    totals = _totals(*row_groups(data), data.weights)
+    for layer in data.layers(tables):
+        totals |= _totals([RowGroup(*kind) for kind in layer.kinds], layer.member, layer.weights)
     return Schema(
         labels=len(data.labels),
         groups=len(data.groups),
         positive=data.positive,
         references=tuple(name for name, _ in data.references),
-        totals=dict(zip(keys, totals.tolist(), strict=True)),
+        totals=totals,
+        tables=tables,
     )
+
+
+def _totals(keys: Sequence[RowGroup], member: Any, weights: Any) -> dict[RowGroup, int]:
+    """Add up the weights of each group's rows."""
+    totals = np.zeros(len(keys), np.int64)
+    np.add.at(totals, member, weights)
+    return dict(zip(keys, totals.tolist(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
 from typing import Any, Literal
 
 from adtc._version import __version__
 from adtc.data import Data
 from adtc.engine.query import Space
 
-Status = Literal["exact", "bounded", "estimated"]
+Status = Literal["exact", "bounded", "estimated", "partial"]
 
 
 class Deferred:
@@ -75,6 +76,7 @@ def recording(
             "sensitive": data.sensitive,
             "groups": [str(group) for group in data.groups],
             "fingerprint": data.fingerprint,
+            **_tables(data),
         },
         conventions={
             **{
@@ -92,9 +94,26 @@ def recording(
     record.seconds = time.perf_counter() - start
 
 
-def log10(count: int) -> float | None:
-    """Return the decimal logarithm of a count of any size; None for zero."""
-    if count <= 0:
+def _tables(data: Data) -> dict[str, Any]:
+    """Describe further tables, if there are any, and how they were read."""
+    told = [
+        {
+            "name": name,
+            "rows": table.total,
+            "fingerprint": table.fingerprint,
+            **({"notes": list(table.notes)} if table.notes else {}),
+        }
+        for name, table in data.tables
+    ]
+    return {"tables": told} if told else {}
+
+
+def log10(count: Fraction | int | None) -> float | None:
+    """Return the decimal logarithm of a count of any size; None for zero, or where unknown."""
+    if count is None or count <= 0:
         return None
-    shift = max(0, count.bit_length() - 1000)  # math.log10 takes what fits into a float
-    return math.log10(count >> shift) + shift * math.log10(2)
+    if count < 1:
+        return math.log10(count)
+    whole = round(count)
+    shift = max(0, whole.bit_length() - 1000)  # math.log10 takes what fits into a float
+    return math.log10(whole >> shift) + shift * math.log10(2)

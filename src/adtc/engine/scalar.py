@@ -17,10 +17,10 @@ from adtc.algebra.metrics import Vocabulary
 from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
-from adtc.engine.bounds import Found, Walker, path_costs
+from adtc.engine.bounds import Found, Walker, path_costs, support
 from adtc.engine.executors import run_jobs
 from adtc.engine.monitor import Monitor
-from adtc.engine.query import Definitions, Question, linear_parts, row_groups
+from adtc.engine.query import Definitions, Question, every_row, linear_parts, row_groups
 from adtc.engine.switches import Switches
 
 
@@ -43,12 +43,13 @@ def sum_over_trees(
     semiring: Semiring[float] = question.semiring
     given = semiring.compiled
     assert given is not None
-    data = data.merged() if switches.merge_rows else data
-    groups, member = row_groups(data)
-    features = lattices.distinct_features(data, question.minsup, merge=switches.merge_features)
-    table = lattices.bit_planes(features, data, member, len(groups))
+    every = every_row(data, question.schema)
+    rows = every.merged() if switches.merge_rows else every
+    groups, member = row_groups(rows)
+    features = lattices.distinct_features(rows, question.minsup, merge=switches.merge_features)
+    table = lattices.bit_planes(features, rows, member, len(groups))
     lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
-    costs = path_costs((), np.array([group.y for group in groups], np.int64), question)
+    costs = path_costs((), lattices.label_of_groups([[g] for g in groups]), question)
     leaves = _core.LeafMetrics(
         *_metrics(question, groups, texts, define), costs, question.space.trivial_splits
     )
@@ -59,10 +60,10 @@ def sum_over_trees(
     functions = _core.SemiringFunctions(given.add, given.mul, leaf)
     sizes = lattices.path_counts(lattice)
     monitor.reserve("the table of subproblems", sum(sizes) * (8 * (1 + len(groups)) + 2))
-    rows = Found.blank(lattice, len(groups), 0)
-    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), rows)
-    counts = rows.counts
-    wanted = _leading(lattice, counts.sum(axis=1) >= question.minsup)
+    paths = Found.blank(lattice, len(groups), 0)
+    Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), paths)
+    counts = paths.counts
+    wanted = leading(lattice, support(counts, costs.group_label) >= question.minsup)
     sums, found = np.zeros(sum(sizes)), np.zeros(sum(sizes), bool)
 
     def job(some: range) -> None:
@@ -108,7 +109,7 @@ def _metrics(
     return np.array(weights, np.float64).reshape(shape), np.array(constants, np.float64)
 
 
-def _leading(lattice: _core.Lattice, exists: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def leading(lattice: _core.Lattice, exists: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Mark the paths of the last level that exist, and those that lead to one."""
     behind = np.zeros(len(exists), np.int64)
     _core.lead_to_live(lattice, exists, behind)

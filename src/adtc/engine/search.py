@@ -20,6 +20,7 @@ from adtc.algebra.affine import ZERO, Affine, convex
 from adtc.algebra.formula import Term, Truth
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.data import Data
+from adtc.data.stack import Stack
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
@@ -122,8 +123,8 @@ def least_of_all(
     monitor.check()
     form = plan.budgets[0].form
     check_costs((form,), plan.totals)
-    data = lattices.compact(data) if switches.merge_rows else data
-    found = _Search(plan, data, form, switches, monitor).run()
+    rows = lattices.rows_of(data, plan.groups, merge=switches.merge_rows)
+    found = _Search(plan, rows, form, switches, monitor).run()
     return None if found is None else (scale * found[0] + constant, found[1])
 
 
@@ -132,7 +133,7 @@ class _Search:
     """The table with its features in the order in which they are tried."""
 
     plan: Plan
-    data: Data
+    rows: Data | Stack
     form: Form
     switches: Switches
     monitor: Monitor
@@ -143,12 +144,11 @@ class _Search:
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
         self.features = lattices.distinct_features(
-            self.data, question.minsup, merge=self.switches.merge_features
+            self.rows, question.minsup, merge=self.switches.merge_features
         )
-        groups = lattices.group_of_rows(self.data, plan.groups)
-        self.table = lattices.bit_planes(self.features, self.data, groups, len(plan.groups))
-        group_label = np.array([members[0].y for members in plan.groups], np.int64)
-        self.costs = path_costs((self.form,), group_label, question)
+        groups = lattices.group_of_rows(self.rows, plan.groups)
+        self.table = lattices.bit_planes(self.features, self.rows, groups, len(plan.groups))
+        self.costs = path_costs((self.form,), lattices.label_of_groups(plan.groups), question)
 
     @property
     def n(self) -> int:
@@ -199,8 +199,9 @@ class _Search:
     def _allowed(self, counts: Array) -> Array:
         question = self.plan.question
         votes = np.zeros((question.schema.labels, *counts.shape[1:]), np.int64)
-        np.add.at(votes, self.costs.group_label, counts)
-        support = counts.sum(axis=0)
+        own = self.costs.group_label >= 0
+        np.add.at(votes, self.costs.group_label[own], counts[own])
+        support = counts[own].sum(axis=0)
         share = question.space.leaf_share
         allowed = (support >= question.minsup) & (
             votes * share.denominator >= support * share.numerator

@@ -17,6 +17,7 @@ from adtc.algebra.metrics import LEAF_LABEL, Primitive, RowGroup, Schema, Vocabu
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.store import formula_from_json, formula_to_json, term_from_json, term_to_json
 from adtc.data import Data
+from adtc.data.stack import Stack
 from adtc.engine.bounds import Inside, Outside
 from adtc.engine.circuit import Cells, Circuit, Level
 from adtc.engine.lattice import (
@@ -26,6 +27,7 @@ from adtc.engine.lattice import (
     group_of_rows,
     numbered_paths,
     path_counts,
+    rows_of,
 )
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
 from adtc.engine.prepare import Prepared, leaves_of
@@ -72,14 +74,15 @@ def circuit_from_json(saved: Mapping[str, Any], arrays: Stored, data: Data) -> C
     """Put a circuit together again on the table it was made from."""
     space = space_from_json(saved["space"])
     plan = _plan_from_json(saved["plan"], _question_from_json(saved["question"], data, space))
-    data = data if data.n_rows == saved["rows"] else data.merged()
-    features = _features(saved["twins"], data)
-    groups = group_of_rows(data, plan.groups)
+    rows = rows_of(data, plan.groups, merge=False)
+    rows = rows if rows.n_rows == saved["rows"] else rows.merged()
+    features = _features(saved["twins"], rows)
+    groups = group_of_rows(rows, plan.groups)
     inside = _together("inside", Inside, saved["inside"], arrays)
     prepared = Prepared(
         plan=plan,
         features=features,
-        table=bit_planes(features, data, groups, len(plan.groups)),
+        table=bit_planes(features, rows, groups, len(plan.groups)),
         lattice=numbered_paths(len(features.twins), space.max_depth),
         leaves=leaves_of(plan, Switches()),
         inside=inside,
@@ -126,12 +129,12 @@ def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind)) if named is None else named
 
 
-def _features(saved: list[Any], data: Data) -> Features:
+def _features(saved: list[Any], rows: Data | Stack) -> Features:
     """Take the distinct features from the table again, oriented as they were."""
     twins = tuple(tuple(Twin(f, flipped) for f, flipped in some) for some in saved)
-    dense = np.ascontiguousarray(data.dense().T)
+    dense = np.ascontiguousarray(rows.dense().T)
     chosen = [dense[first.feature] ^ np.uint8(first.flipped) for first, *_ in twins]
-    return Features(np.array(chosen, np.uint8).reshape(len(chosen), data.n_rows), twins)
+    return Features(np.array(chosen, np.uint8).reshape(len(chosen), rows.n_rows), twins)
 
 
 def _question_to_json(question: Question) -> dict[str, Any]:
@@ -190,7 +193,7 @@ def _tabulated(axis: Primitive, schema: Schema) -> tuple[int, ...] | None:
 
 def _plan_to_json(plan: Plan) -> dict[str, Any]:
     return {
-        "groups": [[[g.y, g.z, list(g.references)] for g in members] for members in plan.groups],
+        "groups": [[_group_to_json(g) for g in members] for members in plan.groups],
         "totals": list(plan.totals),
         "axes": [
             [_form_to_json(axis.form), axis.low, axis.radix, axis.stride] for axis in plan.axes
@@ -201,13 +204,18 @@ def _plan_to_json(plan: Plan) -> dict[str, Any]:
     }
 
 
+def _group_to_json(group: RowGroup) -> list[Any]:
+    y, z, references, *rest = group
+    return [y, z, list(references), *(rest if group.table else [])]
+
+
 def _plan_from_json(saved: Mapping[str, Any], question: Question) -> Plan:
     totals = {key: n for key, n in question.schema.totals.items() if n}
     primitives = {axis.name: axis for axis in question.axes if axis.functional is not None}
     return Plan(
         question=question,
         groups=tuple(
-            tuple(RowGroup(y, z, tuple(references)) for y, z, references in members)
+            tuple(RowGroup(y, z, tuple(references), *rest) for y, z, references, *rest in members)
             for members in saved["groups"]
         ),
         totals=tuple(saved["totals"]),

@@ -1,5 +1,6 @@
 """The plan in the words of the question: axes, atoms and bounds as terms over metrics."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -111,20 +112,25 @@ def _written_out(plan: Plan, form: Form) -> str:
     """Write a form as a sum of counts N[true, predicted, group] of whole trees."""
     weights: dict[str, int] = {"size": form.per_leaf} if form.per_leaf else {}
     for label in range(1, plan.question.schema.labels):
-        cells: dict[tuple[int, int], int] = {}
+        tables: dict[str, dict[tuple[int, int], int]] = {}
         for key, weight in zip(plan.reader.keys, form.weights[label], strict=True):
+            cells = tables.setdefault(key.table, {})
             if cells.setdefault((key.y, key.z), weight) != weight:
                 return form.name  # references tell rows apart that N does not
-        if len(set(cells.values())) == 1:
-            weights[f"N[*,{label}]"] = next(iter(cells.values()))
-            continue
-        by_truth = {y: {w for (v, _), w in cells.items() if v == y} for y, _ in cells}
-        by_group = {z: {w for (_, v), w in cells.items() if v == z} for _, z in cells}
-        if all(len(found) == 1 for found in by_truth.values()):
-            weights |= {f"N[{y},{label}]": min(found) for y, found in by_truth.items()}
-        elif all(len(found) == 1 for found in by_group.values()):
-            weights |= {f"N[*,{label},{z}]": min(found) for z, found in by_group.items()}
-        else:
-            weights |= {f"N[{y},{label},{z}]": w for (y, z), w in cells.items()}
+        for table, cells in tables.items():
+            weights |= _counts(label, cells, f"{table}." if table else "")
     terms = [name if w == 1 else f"{w}·{name}" for name, w in weights.items() if w]
     return " + ".join(terms).replace("+ -1·", "- ").replace("+ -", "- ")
+
+
+def _counts(label: int, cells: Mapping[tuple[int, int], int], prefix: str) -> dict[str, int]:
+    """Write the coefficients of one predicted label, by true label and group, as counts N."""
+    if len(set(cells.values())) == 1:
+        return {f"{prefix}N[*,{label}]": next(iter(cells.values()))}
+    by_truth = {y: {w for (v, _), w in cells.items() if v == y} for y, _ in cells}
+    by_group = {z: {w for (_, v), w in cells.items() if v == z} for _, z in cells}
+    if all(len(found) == 1 for found in by_truth.values()):
+        return {f"{prefix}N[{y},{label}]": min(found) for y, found in by_truth.items()}
+    if all(len(found) == 1 for found in by_group.values()):
+        return {f"{prefix}N[*,{label},{z}]": min(found) for z, found in by_group.items()}
+    return {f"{prefix}N[{y},{label},{z}]": w for (y, z), w in cells.items()}

@@ -50,7 +50,7 @@ def draw(
     """
     at_least_one("n", n)
     cells = NumberedTrees.of(profile)
-    seed, rng = _random(seed)
+    seed, rng = seeded(seed)
     if where is None:
         count = cells.some("the constraints of this profile")
         return cells.trees(_uniform_below(rng, count, n), seed)
@@ -192,7 +192,7 @@ def _points(profile: Profile, metrics: Sequence[str]) -> tuple[Array, Array]:
     return np.stack(scaled, axis=1), kept
 
 
-def _random(seed: int | None) -> tuple[int, np.random.Generator]:
+def seeded(seed: int | None) -> tuple[int, np.random.Generator]:
     """Return the seed in use and its generator."""
     if seed is None:
         seed = secrets.randbits(63)

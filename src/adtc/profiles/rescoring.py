@@ -17,6 +17,7 @@ from adtc.algebra.formula import names
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
+from adtc.data.stack import Stack
 from adtc.engine.columns import (
     Column,
     Lookup,
@@ -27,7 +28,7 @@ from adtc.engine.columns import (
     reduced,
     satisfied,
 )
-from adtc.engine.query import Question, row_groups
+from adtc.engine.query import Question, every_row, row_groups
 
 Value = Fraction | int | None  # None: undefined
 Counts = npt.NDArray[np.int64]
@@ -39,8 +40,9 @@ class Scorer:
 
     def __init__(self, data: Data, question: Question) -> None:
         self.data, self.question = data, question
-        groups, member = row_groups(data)
-        self._table = _planes(data, member, len(groups))
+        rows = every_row(data, question.schema)
+        groups, member = row_groups(rows)
+        self._table, self._rows = _planes(rows, member, len(groups)), int(rows.weights.sum())
         used = names(question.constraint).union(*(names(term) for _, term in question.metrics))
         functionals = {
             axis.name: axis.functional
@@ -83,7 +85,7 @@ class Scorer:
         sizes = forest.sizes
         columns: dict[str, Column] = {}
         for name, weights in self._weights.items():
-            largest = max(abs(w) for row in weights for w in row) * (self.data.total + 1)
+            largest = max(abs(w) for row in weights for w in row) * (self._rows + 1)
             largest += abs(self._per_leaf[name]) * (int(sizes.max()) + 1)
             kind = np.int64 if largest < _FITS else object
             weighted = rows.astype(kind) * np.array(weights, kind)
@@ -91,7 +93,7 @@ class Scorer:
         return from_columns(columns, len(forest))
 
 
-def _planes(data: Data, member: Counts, groups: int) -> Any:
+def _planes(data: Data | Stack, member: Counts, groups: int) -> Any:
     """Lay the rows out by group and binary digit of their weight."""
     dense = unpack(data.bits, data.n_rows)
     width = max(1, int(data.weights.max()).bit_length())

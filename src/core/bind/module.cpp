@@ -6,6 +6,7 @@
 
 namespace adtc {
 void bind_adjoint(nb::module_& module);
+void bind_bayes(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
@@ -24,6 +25,7 @@ NB_MODULE(ADTC_MODULE, module) {
     module.def("supports", &adtc::supports, nanobind::arg("level"),
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
+    adtc::bind_bayes(module);
     adtc::bind_costs(module);
     adtc::bind_inside(module);
     adtc::bind_forecast(module);

@@ -52,15 +52,15 @@ BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const
                      static_cast<Index>(group_label_.shape(0)) == groups && share_bottom > 0 && share_top >= 0;
     const bool fits = wide || key_constant_ == static_cast<Index>(key_constant_);
     if (!fit || !fits || labels < 1) throw nb::value_error("the arrays of the leaves do not belong together");
-    for (const Index label : span_of(group_label_))
-        if (label < 0 || label >= labels) throw nb::value_error("a row group's label is no label");
+    if (!are_labels(span_of(group_label_), labels)) throw nb::value_error("a row group's label is no label");
     const auto make = [&]<class Key>(const Key* weights) {
         Leaves<Key> made;
         made.key_weights = {weights, labels, groups};
         made.key_constant = static_cast<Key>(key_constant_);
         made.cost_weights = cube_of(cost_weights_);
         made.cost_constants = span_of(cost_constants_);
-        made.rule = {span_of(group_label_), labels, minsup, majority, share_top, share_bottom};
+        made.rule = {span_of(group_label_), labels,    minsup, majority, share_top, share_bottom,
+                     own_groups(span_of(group_label_))};
         made.trivial_splits = trivial_splits;
         made.dense = dense;
         made.most_leaves = most_leaves;
