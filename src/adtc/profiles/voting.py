@@ -84,7 +84,7 @@ def votes_of(
     source = profile.need_source("counting votes")
     voting = profile.where(where)
     assert voting.keys is not None  # they come with the circuit
-    bits, n_rows = _rows(source.data, frame)
+    bits, n_rows = rows_to_decide(source.data, frame)
     weights = None if gibbs is None else _gibbs_weights(voting, gibbs)
     counts = votes_of_rows(
         source.circuit, voting.keys, bits, n_rows, weights=weights, monitor=monitor
@@ -96,8 +96,8 @@ def votes_of(
     return Votes(counts, total, trees, False, labels, gibbs)
 
 
-def _rows(data: Data, frame: object) -> tuple[Words, int]:
-    """Return the bits of all features, and the number of rows."""
+def rows_to_decide(data: Data, frame: object) -> tuple[Words, int]:
+    """Return the bits of all features, and the number of rows: those of a frame, or the table's."""
     if frame is None:
         return data.bits, data.n_rows
     if isinstance(frame, Data):
