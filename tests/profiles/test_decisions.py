@@ -45,8 +45,8 @@ def test_discrepancy(sample, data):
 @given(samples(), st.data())
 @settings(max_examples=25)
 def test_deciding(sample, data):
-    counting = [r for r in range(len(sample.table.rows)) if sample.table.weight(r)]
-    rows = data.draw(st.lists(st.sampled_from(counting), max_size=3, unique=True))
+    every = range(len(sample.table.rows))  # also those of weight 0
+    rows = data.draw(st.lists(st.sampled_from(every), max_size=3, unique=True))
     wanted = {r: data.draw(st.integers(0, sample.table.n_labels - 1)) for r in rows}
     profile = sample.profile()
     found = profile.deciding({r: sample.data.labels[c] for r, c in wanted.items()})
@@ -78,6 +78,27 @@ def test_a_filtered_profile_decides_with_what_is_left():
         assert found.profile.names == ("size", "changed")
         right = [t for t in trees if oracle.predict(t, (1, 1)) == 1]
         assert part.deciding({1: 1}).count == len(right)
+
+
+def test_new_people_and_further_tables():
+    """Decisions on rows that are in no table, of trees chosen by a further table's metric."""
+    data = adtc.Data.from_frame({"age": [20, 30, 40, 50], "y": ["n", "n", "p", "p"]}, target="y")
+    data = data.with_table("test", {"age": [22, 33, 44], "y": ["n", "p", "p"]})
+    profile = adtc.profile(
+        data, adtc.Space(max_depth=2), ["error", "test.error"], where="test.error <= 1"
+    )
+    new = {"age": [10, 37, 60]}
+    said = [adtc.TreeModel(one.tree, data).predict(new).tolist() for one in profile.iterate()]
+    for wanted in ({1: "p"}, {0: "n", 2: "p"}):
+        found = profile.deciding(wanted, new)
+        assert found.count == sum(all(row[r] == c for r, c in wanted.items()) for row in said)
+        assert found.draw(1, seed=0)[0].metrics["test.error"] <= 1
+    assert profile.deciding({}).count == profile.count
+    changes = Counter(
+        sum(a != "n" for a in adtc.TreeModel(one.tree, data).predict(data))
+        for one in profile.iterate()
+    )
+    assert profile.discrepancy(["n"] * 4).distribution.as_dict() == changes
 
 
 def test_such_trees_are_drawn_uniformly():
@@ -142,7 +163,6 @@ def small(where: str | None = "error <= 1") -> adtc.Profile:
     [
         (lambda: small().deciding({4: 1}), "row 4 is out of range: the table has rows 0 to 3"),
         (lambda: small().deciding({"a": 1}), "'a' is no row"),
-        (lambda: small().deciding({3: 1}), "row 3 has weight 0"),
         (lambda: small().deciding({0: 7}), "unknown label '7'"),
         (lambda: small().deciding({0: 1, 1: 0}).draw(1), "none to draw"),
         (lambda: small("dp <= 1").leave_one_out(), "speaks of dp, and how that changes"),

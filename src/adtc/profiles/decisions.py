@@ -10,6 +10,7 @@ import numpy as np
 from adtc.algebra.formula import Comparison, Name, Number
 from adtc.algebra.metrics import RowGroup, additive
 from adtc.data import Codes, Data, Scalar
+from adtc.data.bits import Rows, take_rows
 from adtc.data.coding import find_value
 from adtc.engine.monitor import Monitor
 from adtc.engine.record import RunRecord
@@ -20,7 +21,8 @@ from adtc.profiles.marginals import Drawn, Marginal, marginal
 from adtc.profiles.measures import divided, share_json, share_text
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile
-from adtc.profiles.refining import Finer, refined
+from adtc.profiles.refining import CASES, by_codes, refined, with_cases
+from adtc.profiles.voting import rows_to_decide
 from adtc.profiles.writing import grouped
 
 CHANGED = "changed"
@@ -138,9 +140,9 @@ def discrepancy(
     """
     data = profile.need_source("the discrepancy").data
     codes = baseline_codes(baseline, data)
-    changed = additive(CHANGED, lambda label, group: int(group.references[-1] != label))
+    changed = additive(CHANGED, _differs)
     asked = {"ask": "discrepancy", "baseline": baseline_name(baseline)}
-    found = refined(profile, Finer(codes=codes, metrics=[changed], asked=asked), monitor)
+    found = refined(profile, by_codes(profile, codes), changed, asked=asked, monitor=monitor)
     most = best(found, 1, maximize=CHANGED) if found.count else []
     return Discrepancy(
         baseline_name(baseline),
@@ -189,18 +191,24 @@ class Deciding:
 
 
 def deciding(
-    profile: Profile, decisions: Mapping[int, Scalar], *, monitor: Monitor | None = None
+    profile: Profile,
+    decisions: Mapping[int, Scalar],
+    frame: object = None,
+    *,
+    monitor: Monitor | None = None,
 ) -> Deciding:
     """Count the good trees that decide given rows in given ways, and draw from them uniformly.
 
     Parameters
     ----------
     decisions
-        From rows of the table, numbered from 0, to classes.
+        From rows, numbered from 0, to classes.
+    frame
+        The rows meant, if they are not those of the profile's table; as in `vote_shares`.
 
     Notes
     -----
-    A run of its own in which the given rows are groups of their own; that none of them is decided
+    A run of its own in which the rows asked about are a further table; that none of them is decided
     otherwise is pushed down like any other constraint, so only such trees are ever built.
 
     Examples
@@ -213,38 +221,39 @@ def deciding(
     (1, Fraction(1, 3), Split(feature=0, t1=Leaf(label=1), t0=Leaf(label=0)))
     """
     data = profile.need_source("finding who decides so").data
-    codes = _wanted(decisions, data)
-    against = additive(_AGAINST, _misses)
-    none = Comparison((Name(_AGAINST), Number(Fraction(0))), ("<=",))
+    bits, n_rows = rows_to_decide(profile, frame, monitor or Monitor())
+    rows, labels = _wanted(decisions, data, n_rows)
     asked = {"ask": "deciding", "decisions": {str(k): str(v) for k, v in decisions.items()}}
-    finer = Finer(codes=codes, metrics=[against], constraint=none, asked=asked)
-    found = refined(profile, finer, monitor)
+    if not decisions:
+        return Deciding({}, profile.count, profile.count, profile.record, profile, profile)
+    finer = with_cases(profile, take_rows(bits, n_rows, rows), labels)
+    none = Comparison((Name(_AGAINST), Number(Fraction(0))), ("<=",))
+    against = additive(_AGAINST, _misses)
+    found = refined(profile, finer, against, constraint=none, asked=asked, monitor=monitor)
     return Deciding(dict(decisions), found.count, profile.count, found.record, profile, found)
 
 
+def _differs(label: int, group: RowGroup) -> int:
+    """Count a row of the table whose label is not that of the baseline."""
+    return int(not group.table and group.references[-1] != label)
+
+
 def _misses(label: int, group: RowGroup) -> int:
-    """Count a row that should get another label; 0 stands for rows that nobody asks about."""
-    wanted = group.references[-1]
-    return int(wanted > 0 and wanted - 1 != label)
+    """Count a row asked about that gets another label."""
+    return int(group.table == CASES and group.y != label)
 
 
-def _wanted(decisions: Mapping[int, Scalar], data: Data) -> Codes:
-    """Give each row asked about 1 + the position of its class, all others 0."""
-    codes = np.zeros(data.n_rows, np.int32)
-    for row, label in decisions.items():
+def _wanted(decisions: Mapping[int, Scalar], data: Data, n_rows: int) -> tuple[Rows, Codes]:
+    """Check rows and classes; return them in order."""
+    for row in decisions:
         if isinstance(row, bool) or not isinstance(row, int | np.integer):
             raise QueryError(f"row {row!r} is no row of the table: rows are numbered from 0.")
-        if not 0 <= row < data.n_rows:
+        if not 0 <= row < n_rows:
             raise QueryError(
-                f"row {row:,} is out of range: the table has rows 0 to {data.n_rows - 1:,}."
+                f"row {row:,} is out of range: the table has rows 0 to {n_rows - 1:,}."
             )
-        if not data.weights[row]:
-            raise QueryError(
-                f"row {row:,} has weight 0, so trees are not told apart by what they decide on it: "
-                f"ask about a row that counts."
-            )
-        codes[row] = 1 + find_value("label", label, data.labels)
-    return codes
+    labels = [find_value("label", label, data.labels) for label in decisions.values()]
+    return np.array(list(decisions), np.int64), np.array(labels, np.int32)
 
 
 def _in_first(profile: Profile, found: Profile, drawn: list[DrawnTree]) -> list[DrawnTree]:

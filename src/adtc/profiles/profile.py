@@ -366,11 +366,13 @@ class Profile:
 
         return discrepancy(self, baseline, **options)
 
-    def deciding(self, decisions: "Mapping[int, Scalar]", **options: Any) -> "Deciding":
+    def deciding(
+        self, decisions: "Mapping[int, Scalar]", frame: object = None, **options: Any
+    ) -> "Deciding":
         """Find the trees that decide cases in given ways: `adtc.profiles.decisions.deciding`."""
         from adtc.profiles.decisions import deciding
 
-        return deciding(self, decisions, **options)
+        return deciding(self, decisions, frame, **options)
 
     def leave_one_out(self, **options: Any) -> "LeaveOneOut":
         """Count who enters and leaves without a row: `adtc.profiles.leaving.leave_one_out`."""

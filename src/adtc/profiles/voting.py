@@ -85,7 +85,7 @@ def votes_of(
     voting = profile.where(where)
     assert voting.keys is not None  # they come with the circuit
     monitor = monitor or Monitor()
-    bits, n_rows = _rows(voting, source, frame, monitor)
+    bits, n_rows = rows_to_decide(voting, frame, monitor)
     weights = None if gibbs is None else _gibbs_weights(voting, gibbs)
     counts = votes_of_rows(
         source.circuit, voting.keys, bits, n_rows, weights=weights, monitor=monitor
@@ -97,8 +97,9 @@ def votes_of(
     return Votes(counts, total, trees, False, labels, gibbs)
 
 
-def _rows(profile: Profile, source: Source, frame: object, monitor: Monitor) -> tuple[Words, int]:
-    """Return the bits of all features, and the number of rows."""
+def rows_to_decide(profile: Profile, frame: object, monitor: Monitor) -> tuple[Words, int]:
+    """Return the bits of all features, and the number of rows: those of a frame, or the table's."""
+    source = profile.need_source("deciding rows")
     data = source.data
     if frame is None:
         return data.bits, data.n_rows
