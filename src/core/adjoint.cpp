@@ -204,7 +204,7 @@ void Backward<Key, N>::pull(const AdjointTable<Key, N>& from, const CellView<Key
                             std::span<const Index> budgets, Worker& worker) {
     const Index size = numbers_.size();
     worker.sum.assign(static_cast<std::size_t>(own.size * size), Word{0});
-    if constexpr (N::kSingle)
+    if constexpr (N::kNative)
         if (budgets.empty() && from.is_dense() &&
             is_narrow<Key>(other.keys[other.size - 1] - other.keys[0], other.size))
             return pull_dense(from, own, other, worker);
@@ -247,23 +247,30 @@ void Backward<Key, N>::pull(const AdjointTable<Key, N>& from, const CellView<Key
 template <class Key, class N>
 void Backward<Key, N>::pull_dense(const AdjointTable<Key, N>& from, const CellView<Key>& own,
                                   const CellView<Key>& other, Worker& worker)
-    requires N::kSingle
+    requires N::kNative
 {
     const Key low = other.keys[0];  // no budgets: sorted by key
     const Index range = static_cast<Index>(other.keys[other.size - 1] - low) + 1;
-    std::vector<Word>& numbers = worker.scaled;
-    numbers.assign(static_cast<std::size_t>(range), Word{0});
-    const Word one = 1;
-    for (Index j = 0; j < other.size; ++j)
-        numbers_.add_times(numbers.data() + static_cast<Index>(other.keys[j] - low), &one, other.value(j), other.limbs);
+    const Index size = numbers_.size();
+    worker.scaled.assign(static_cast<std::size_t>(range * size), Word{0});
+    for (Index j = 0; j < other.size; ++j) {
+        const Word one[2] = {1, 0};
+        numbers_.add_times(worker.scaled.data() + static_cast<Index>(other.keys[j] - low) * size, one, other.value(j),
+                           other.limbs);
+    }
     for (Index i = 0; i < own.size; ++i) {
+        // the other's place j meets the adjoint at place j + apart
         const Key apart = own.keys[i] + low - from.base();
         const Index first = static_cast<Index>(std::max<Key>(0, -apart));
         const Index last = static_cast<Index>(std::min<Key>(range, from.places() - apart));
-        const Word* const words = from.words() + static_cast<Index>(apart);
-        Word sum = 0;
-        for (Index j = first; j < last; ++j) sum += words[j] * numbers[j];
-        worker.sum[i] = sum;
+        const Word* const words = from.words() + static_cast<Index>(apart) * size;
+        typename N::Native sum = 0;
+        if (size > 1 && other.limbs == 1)  // a shorter factor is cheaper
+            for (Index j = first; j < last; ++j)
+                sum += N::load(words + j * size) * static_cast<typename N::Native>(worker.scaled[j * size]);
+        else
+            for (Index j = first; j < last; ++j) sum += N::load(words + j * size) * N::load(worker.scaled.data() + j * size);
+        N::store(sum, worker.sum.data() + i * size);
     }
 }
 

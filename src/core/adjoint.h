@@ -97,7 +97,7 @@ class Backward {
               std::span<const Index> budgets, Worker& worker);
     void pull_dense(const AdjointTable<Key, N>& from, const CellView<Key>& own, const CellView<Key>& other,
                     Worker& worker)
-        requires N::kSingle;
+        requires N::kNative;
     void add_lost(Index path, Index parent, Index sibling, Limb twins, const AdjointTable<Key, N>& from, Worker& worker);
     void add_leaf_adjoints(Index level, Index at, Index number, Worker& worker);
     bool has_splits(Index number, Worker& worker);

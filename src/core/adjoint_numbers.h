@@ -1,6 +1,8 @@
 // What adjoints are made of: exact numbers of several limbs, or doubles.
 #pragma once
 
+#include <type_traits>
+
 #include "big.h"
 
 namespace adtc {
@@ -11,8 +13,20 @@ template <int L>
 struct Exact {
     using Word = Limb;
     static constexpr bool kExact = true;
-    static constexpr bool kSingle = L == 1;  ///< one word, known when compiled
+    static constexpr bool kNative = L == 1 || L == 2;  ///< there is a type for whole numbers
+    using Native = std::conditional_t<L == 2, TwoLimbs, Limb>;
     Limbs<L> limbs;
+
+    static Native load(const Word* x) {
+        if constexpr (L == 2)
+            return Limbs<2>::join(x[0], x[1]);
+        else
+            return x[0];
+    }
+    static void store(Native number, Word* x) {
+        x[0] = static_cast<Limb>(number);
+        if constexpr (L == 2) x[1] = static_cast<Limb>(number >> 64);
+    }
 
     Index size() const { return limbs.size(); }
     bool positive(const Word* x) const { return limbs.positive(x); }
@@ -43,7 +57,11 @@ struct Exact {
 struct Real {
     using Word = double;
     static constexpr bool kExact = false;
-    static constexpr bool kSingle = true;
+    static constexpr bool kNative = true;
+    using Native = double;
+
+    static Native load(const Word* x) { return *x; }
+    static void store(Native number, Word* x) { *x = number; }
 
     static constexpr Index size() { return 1; }
     static bool positive(const Word* x) { return *x != 0; }

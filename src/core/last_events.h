@@ -64,7 +64,9 @@ class LastEvents {
     void add_leaves(const AdjointTable<Key, N>& adjoints, const Branch<Key>& branch, PathEvents<N>& events,
                     Tally<N>& tally);
     void add_stumps(const Branch<Key>& branch, int s, PathEvents<N>& events, Tally<N>& tally);
-    bool admits_stump(const Branch<Key>& branch, int s, Index b);
+    bool admits_stump(const Branch<Key>& branch, int s, Index b, Index p, Index q);
+    bool find_range(const KeyList<Key>& cells, int s);
+    void choose(Index p, Index q);
 
     const CircuitView<Key>& circuit_;
     N numbers_;
@@ -72,9 +74,10 @@ class LastEvents {
     std::unique_ptr<Node<Key>> node_;
     std::vector<Word> below_[2];  ///< [cell of a side][word]: adjoints, without the feature's multiplicity
     WeighedSide<Key> weighed_;
-    MeasuredLeaf<Key> leaf1_, leaf0_;
+    Key low_ = 0, high_ = 0;        ///< of the trees with adjoints on a side
+    std::vector<Index> chosen_;
     std::vector<Index> part1_, part0_;
-    std::vector<Word> weight_, lost_, sum_;
+    std::vector<Word> weight_, sum_;
 };
 
 }  // namespace adtc

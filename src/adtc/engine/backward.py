@@ -22,7 +22,7 @@ from adtc.engine.executors import run_jobs
 from adtc.engine.keys import Keys, find_keys, key_order
 from adtc.engine.monitor import Monitor
 from adtc.engine.voters import Voters, nobody, voters_of
-from adtc.engine.wide import counts_of, limbs_of
+from adtc.engine.wide import counts_of, limbs_of, total_of
 from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]
@@ -220,13 +220,15 @@ def _chosen(circuit: Circuit, cells: Keys, weights: Weights | None) -> _Chosen:
         real = np.zeros(len(root.keys))
         real[places] = weights
         return _Chosen(float(real @ _as_floats(root.values)), 0, real)
-    counts = counts_of(root.values[places])
-    each = [1] * len(counts) if weights is None else list(weights)
-    total = sum(w * n for w, n in zip(each, counts, strict=True))
+    counts, each = root.values[places], np.ones((len(places), 1), np.uint64)
+    if weights is None:
+        total = total_of(counts)
+    else:
+        each = limbs_of(list(weights))
+        total = sum(w * n for w, n in zip(weights, counts_of(counts), strict=True))
     limbs = max(1, -(-total.bit_length() // 64))
     words = np.zeros((len(root.keys), limbs), np.uint64)
-    chosen = limbs_of(each)
-    words[places, : chosen.shape[1]] = chosen[:, :limbs]
+    words[places, : each.shape[1]] = each[:, :limbs]
     return _Chosen(total, limbs, words)
 
 
