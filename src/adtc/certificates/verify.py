@@ -187,11 +187,18 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
     if lacking := needed_columns(recipe) - set(columns):
         raise Refused(f"the table was changed: it lacks the column '{min(lacking)}'")
     missing = {*MISSING, *recipe["na"]}
+    numbers = {f["column"] for f in recipe["features"] if f["test"] in ("in", "is")}
+    for coding in filter(None, (recipe["target"], recipe["sensitive"])):
+        numbers |= {coding["column"]} if coding["read"] == "number" else set()
+
+    def lacks(column: str, text: str) -> bool:
+        """Tell whether a value is missing; among numbers, NAN in any spelling is."""
+        return text in missing or (column in numbers and text.lower().lstrip("+-") == "nan")
 
     def each(column: str, read: Callable[[str], Any], otherwise: Any) -> list[Any]:
         """Read every distinct text of a column once."""
         known = {
-            text: otherwise if text.strip() in missing else read(text.strip())
+            text: otherwise if lacks(column, text.strip()) else read(text.strip())
             for text in set(columns[column])
         }
         return [known[text] for text in columns[column]]
