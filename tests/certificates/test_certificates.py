@@ -42,7 +42,7 @@ def forged(certificate: Certificate, *path: object, value: object) -> bytes:
     return text.replace("0" * 64, hashlib.sha256(text.encode()).hexdigest()).encode()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(asked=questions())
 def test_a_certified_number_is_the_oracles(asked: Asked) -> None:
     good = asked.good()
@@ -64,7 +64,7 @@ def test_a_certified_number_is_the_oracles(asked: Asked) -> None:
     assert report.reason is not None
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(asked=questions(), data=st.data())
 def test_a_certified_optimum_is_the_oracles(asked: Asked, data: st.DataObject) -> None:
     term = data.draw(st.sampled_from(oracle.metric_names(asked.table)))
@@ -81,7 +81,7 @@ def test_a_certified_optimum_is_the_oracles(asked: Asked, data: st.DataObject) -
     assert (report.reason, report.too_large) == (None, [])
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(asked=questions())
 def test_an_existence_shows_its_tree(asked: Asked) -> None:
     good = asked.good()

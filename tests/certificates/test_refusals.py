@@ -123,6 +123,11 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
         (("proofs", 0, "form"), "error", "not the sum of the formula's bounds"),
         (("proofs", 0, "least"), "1", "its proof does not hold"),
         (("question", "define"), {"acc": "1"}, "gives the metric 'acc' another meaning"),
+        (("kind",), "optimum", "its numbers are not those of a claim of the kind 'optimum'"),
+        (("answer", "baseline"), "1/2", "its numbers are not those of a claim"),
+        (("answer", "value"), "1/2", "its numbers are not those of a claim"),
+        (("answer", "count"), None, "its numbers are not those of a claim"),
+        (("kind",), "proof", "not put together"),
         (("question", "define"), {"cost": "1"}, "its words do not say"),
     ],
 )

@@ -44,12 +44,16 @@ class Certificate:
         return found
 
     @property
-    def proved(self) -> bool:
-        """Tell whether one linear form proves each claim that no tree does something."""
+    def proved(self) -> bool | None:
+        """Tell whether a linear form proves that no tree is better; None if that is not claimed.
+
+        Where it is claimed but there is no such form, others can count the trees.
+        """
         none = [
             p for (_, n), p in zip(self.formulas, self.document["proofs"], strict=True) if not n
         ]
-        return all(proof is not None and proof["least"] is not None for proof in none)
+        forms = [proof is not None and proof["least"] is not None for proof in none]
+        return all(forms) if forms else None
 
     @property
     def formulas(self) -> list[tuple[str, int]]:

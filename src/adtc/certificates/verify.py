@@ -19,6 +19,7 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,7 +27,7 @@ from operator import add, and_, eq, ge, gt, le, lt, mul, ne, sub, truediv, xor
 from typing import Any
 
 FORMAT, VERSION = "adtc certificate", 1
-WORK = 20_000_000  # splits and pairs of cells that are looked at before giving up: about a minute
+WORK = 30_000_000  # pairs of cells that are looked at before giving up: about a minute
 BLANK = b"0" * 64  # stands for the digest while it is computed
 MISSHAPEN = "it is not put together as a certificate is"
 Json = dict[str, Any]
@@ -186,11 +187,18 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
     if lacking := needed_columns(recipe) - set(columns):
         raise Refused(f"the table was changed: it lacks the column '{min(lacking)}'")
     missing = {*MISSING, *recipe["na"]}
+    numbers = {f["column"] for f in recipe["features"] if f["test"] in ("in", "is")}
+    for coding in filter(None, (recipe["target"], recipe["sensitive"])):
+        numbers |= {coding["column"]} if coding["read"] == "number" else set()
+
+    def lacks(column: str, text: str) -> bool:
+        """Tell whether a value is missing; among numbers, NAN in any spelling is."""
+        return text in missing or (column in numbers and text.lower().lstrip("+-") == "nan")
 
     def each(column: str, read: Callable[[str], Any], otherwise: Any) -> list[Any]:
         """Read every distinct text of a column once."""
         known = {
-            text: otherwise if text.strip() in missing else read(text.strip())
+            text: otherwise if lacks(column, text.strip()) else read(text.strip())
             for text in set(columns[column])
         }
         return [known[text] for text in columns[column]]
@@ -293,15 +301,11 @@ KEYWORDS = {"and": "and", "or": "or", "not": "not", "true": "True", "false": "Fa
 FUNCTIONS: Json = {"abs": abs, "min": min, "max": max}
 ARITHMETIC: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}
 RELATIONS: dict[type, Any] = {
-    ast.LtE: le,
-    ast.Lt: lt,
-    ast.GtE: ge,
-    ast.Gt: gt,
-    ast.Eq: eq,
-    ast.NotEq: ne,
-}
+    ast.LtE: le, ast.Lt: lt, ast.GtE: ge, ast.Gt: gt, ast.Eq: eq, ast.NotEq: ne
+}  # fmt: skip
 EXTREMES = {"least": 1, "largest": -1}
-COUNTS = ("size", "depth", "support", "error")
+SHAPE = ("size", "depth", "support")
+COUNTS = (*SHAPE, "error")
 
 
 class Formulas:
@@ -566,11 +570,12 @@ class Trees:
         self.share = Fraction(space["min_leaf_share"])
         kinds = reading.kinds()
         self.kinds = sorted(set(kinds))
+        place = {kind: k for k, kind in enumerate(self.kinds)}
         planes: dict[tuple[int, int], list[int]] = {}  # rows by kind and binary digit of weight
         for r, (kind, weight) in enumerate(zip(kinds, reading.weights, strict=True)):
             for digit in range(weight.bit_length()):
                 if weight >> digit & 1:
-                    planes.setdefault((self.kinds.index(kind), digit), []).append(r)
+                    planes.setdefault((place[kind], digit), []).append(r)
         self.planes = list(planes)
         self.features = [
             tuple(int("".join("01"[bits[r]] for r in rows), 2) for rows in planes.values())
@@ -578,6 +583,7 @@ class Trees:
         ]
         self.all = tuple((1 << len(rows)) - 1 for rows in planes.values())
         self.root = self.all, self.count(self.all)
+        self.split = 10 + len(kinds) // 1500  # what a split takes, measured in pairs of cells
 
     def count(self, S: Key) -> Key:
         """Count rows by kind, each as often as its weight says."""
@@ -633,11 +639,12 @@ class Trees:
             self.join(how, cells, self.below(how, *yes, room1), self.below(how, *no, room0), room)
         if depth < self.max_depth:
             how.memo[path] = room, cells
+            self.work -= 10 * len(cells)  # memory is limited, too
         return cells
 
     def join(self, how: Sum, cells: Cells, t1: Cells, t0: Cells, room: float) -> None:
         """Add all pairs of a tree on the one and a tree on the other side."""
-        self.work -= 1 + len(t1) * len(t0)
+        self.work -= self.split + len(t1) * len(t0)
         if self.work < 0:
             raise TooLarge
         for k1, v1 in t1.items():
@@ -733,6 +740,17 @@ def formulas_of(claim: Json) -> list[tuple[str, int]]:
     return [pair for pair in found if pair[1] is not None]
 
 
+def check_kind(claim: Json) -> None:
+    """Refuse a claim that lacks a number which its kind has, or has one that it has not."""
+    answer, n = claim["answer"], claim["answer"]["count"]
+    has = [answer[name] is not None for name in ("count", "value", "baseline")]
+    shapes = {"count": [True, False, False], "existence": [False, False, False]}
+    shapes |= {"optimum": [False, True, False], "none": [n == 0, False, False]}
+    shapes |= {"alternative": [True, n != 0, True]}
+    if has != shapes[claim["kind"]] or has[2] != (claim["baseline"] is not None):
+        raise Refused(f"its numbers are not those of a claim of the kind '{claim['kind']}'")
+
+
 def in_words(claim: Json) -> str:
     """Say what is claimed."""
     asked, answer, space = claim["question"], claim["answer"], claim["space"]
@@ -810,6 +828,7 @@ class Check:
             say("so is every value in them, in columns that no feature uses, too")
         else:
             self.report.trusted.append("values that change no feature, label, group or weight")
+        check_kind(claim)
         if claim["claim"] != in_words(claim) or table["least_rows"] != self.trees.minsup:
             raise Refused("its words do not say what its numbers say")
         try:
@@ -817,8 +836,9 @@ class Check:
             for formula, proof in zip(formulas_of(claim), claim["proofs"], strict=True):
                 self.number(*formula, proof)
         except TooLarge:
-            self.report.trusted.append("whether the trees shown are good: finding the least or "
-                                       "largest value in the formula takes too long")  # fmt: skip
+            self.report.trusted.append("whether the tree shown is good: it takes too long to find "
+                                       "the least or largest value in the formula")  # fmt: skip
+            self.report.too_large += formulas_of(claim)
         self.report.trusted.append("date, command and versions; who made it: it is not signed")
 
     def decisions(self) -> None:
@@ -900,21 +920,18 @@ class Check:
 
     def tally(self, predicted: list[int]) -> Values:
         """Count rows by true label, predicted label and group, and for all counts in formulas."""
-        reading, counts = self.reading, dict[str, int]()
-        rows = [(p, *kind) for p, kind in zip(predicted, reading.kinds(), strict=True)]
-        asked = self.claim["question"]
+        reading, asked = self.reading, self.claim["question"]
+        rows: Counter[tuple[int, ...]] = Counter()
+        for p, kind, w in zip(predicted, reading.kinds(), reading.weights, strict=True):
+            rows[p, *kind] += w
         texts = [asked["where"] or "true", asked["term"] or "error"]
         for told in (self.claim["witness"], self.claim["baseline"]):
             texts += told["metrics"] if told else ()
         names = set().union(*(self.formulas.counts(self.formulas.read(text)) for text in texts))
         labels, groups = range(len(reading.labels)), range(max(1, len(reading.groups)))
         names |= {f"N[{i},{j},{k}]" for i in labels for j in labels for k in groups}
-        for name in names - {"size", "depth", "support"}:
-            weight = self.formulas.weight(name)
-            counts[name] = sum(
-                w * weight(*row) for row, w in zip(rows, reading.weights, strict=True)
-            )
-        return counts
+        weights = {name: self.formulas.weight(name) for name in names - set(SHAPE)}
+        return {name: sum(n * w(*row) for row, n in rows.items()) for name, w in weights.items()}
 
     def number(self, where: str, certified: int, proof: Json | None) -> None:
         """Count the trees that satisfy a formula, or prove that there is none."""

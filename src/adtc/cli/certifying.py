@@ -1,6 +1,5 @@
 """The command that writes an answer as a certificate, which others can check."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +40,18 @@ def certify(
     page: Path | None,
     **options: str | None,
 ) -> Answer:
-    """Write an answer as a certificate that others can check without adtc.
-
-    The file says what is claimed of which trees, how the table is read, and how to check it:
-    `adtc verify FILE TABLE`, or adtc's verify.py alone, which needs nothing but Python.
-    """
+    """Write an answer as a certificate that others can check, with or without adtc."""
     import adtc
 
     check_output(path, asked.table)
     check_output(page, asked.table, "--page")
+    _check_tables(asked)
     options = {name: value for name, value in options.items() if value is not None}
     given = {name: options.pop(name) for name in ALTERNATIVE if name in options}
     about = {"command": command_line()}
     if given:
         _check_alternative(asked, given, options)
-        named = tuple(dict.fromkeys([*asked.reading.get("references", ()), given["baseline"]]))
-        asked = replace(asked, reading={**asked.reading, "references": named})
+        asked = asked.with_reference(given["baseline"], None)
     data, space = asked.data(), asked.space()
     if given:
         made = asked.answer(adtc.certify_alternative, data, space, **given, **about)
@@ -91,6 +86,16 @@ def _answer(made: Any, path: Path, page: Path | None) -> Answer:
         },
         lines,
     )
+
+
+def _check_tables(asked: Asked) -> None:
+    from adtc.errors import QueryError
+
+    if asked.further:
+        raise QueryError(
+            "a certificate is about one table, which is checked against its file: leave out the "
+            "options of test rows and further tables."
+        )
 
 
 def _check_alternative(asked: Asked, given: dict[str, Any], other: dict[str, Any]) -> None:
