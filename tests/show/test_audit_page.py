@@ -126,6 +126,14 @@ def test_pictures_place_points_by_their_values(found) -> None:
     assert f"{float(100 * rate):.1f} %" in bars
 
 
+def test_a_model_that_says_the_same_of_all_is_named(tmp_path) -> None:
+    data = loans()
+    found = adtc.audit(data, adtc.Space(max_depth=1), decision=["late"] * 200)
+    assert (found.exists, found.count) == (False, 0)
+    assert "says 'late' of every row" in shown(written(found, tmp_path))
+    assert "floor that such a model fails" in str(found)
+
+
 def test_none_is_explained(tmp_path) -> None:
     data = loans()
     found = adtc.audit(data, adtc.Space(max_depth=2, minsup=10), floor="acc >= 0.999")

@@ -14,7 +14,7 @@ from adtc.data.columns import format_scalar
 from adtc.models import TreeModel
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.audited import Alternative, Audit, Measured, Value
-from adtc.profiles.auditing import said_by
+from adtc.profiles.in_use import said_by
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import audit_words as told
@@ -85,7 +85,7 @@ def page(
     heading = escaped(title or f"Less discriminatory alternatives: {found.data.name}")
     parts = {
         "use": ("The model in use", _in_use(found, small)),
-        "trade-off": ("Accuracy and gap", _trade_off(found)),
+        "trade-off": ("Accuracy and gap", _trade_off(found, small)),
         "trees": ("Alternatives", "".join(_card(found, n, tree, small)
                                           for n, tree in enumerate(found.shown, 1))),
         "none": ("Why there is none", _none(found)),
@@ -170,7 +170,7 @@ def _figures(found: Audit, here: Measured) -> str:
     return f'<dl class="figures">{items}</dl>'
 
 
-def _trade_off(found: Audit) -> str:
+def _trade_off(found: Audit, small: int) -> str:
     if not found.exists:
         return ""
     part = told.shown_part(found)
@@ -181,7 +181,7 @@ def _trade_off(found: Audit) -> str:
     )
     if shows_both(found):
         caption += " The dashed line is that of all trees of the class."
-    bars = selection_bars(found, SMALL)
+    bars = selection_bars(found, small)
     legend = '<span class="key in-use"></span>in use <span class="key tree"></span>alternative 1'
     shown = (
         f'<figure class="whole"><figcaption><h3>Selection rates by group</h3>'
@@ -221,7 +221,7 @@ def _front_table(found: Audit, front: Front) -> str:
 
 
 def _value(name: str, value: Value) -> str:
-    text = told.metric_text(name, value).replace("percentage points", "points")
+    text = told.metric_text(name, value, 2).replace("percentage points", "points")
     return f'<span title="{escaped(exact_text(value))}">{escaped(text)}</span>'
 
 
@@ -324,9 +324,15 @@ def _limits(found: Audit) -> list[str]:
         held,
         "A small gap is not yet fairness: other gaps may rank the trees differently, and a test "
         "may stand in for the groups themselves. Read the rules.",
-        "Trees are counted as they are written: two that predict alike are two.",
+        *(f"Noticed in the table: {one}." for one in _warnings(found)),
         "This page is no legal advice.",
     ]
+
+
+def _warnings(found: Audit) -> list[str]:
+    """Return what was odd in the table when it was read."""
+    told_then: list[str] = found.record.details.get("made", {}).get("warnings", [])
+    return told_then
 
 
 def _again(found: Audit, small: int, command: str | None, made: datetime) -> str:
