@@ -46,7 +46,7 @@ def written(found: Audit, tmp_path, **options) -> str:
 
 def shown(text: str) -> str:
     bare = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", bare)))
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", bare)))
 
 
 def test_the_finding_stands_in_the_first_lines(found, tmp_path) -> None:

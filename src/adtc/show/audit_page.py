@@ -116,7 +116,7 @@ def fragment(found: Audit) -> str:
 
 def _finding(found: Audit) -> str:
     kind = "proved, not sampled" if found.status != PARTIAL else "a limit left something open"
-    sentences = "".join(f"<p>{escaped(one)}</p>" for one in told.sentences(found))
+    sentences = "".join(f"<p>{_kept(escaped(one))}</p>" for one in told.sentences(found))
     return (
         f'<p class="answer">{escaped(told.headline(found))}'
         f"<small>The answer is {found.status}: {kind}.</small></p>"
@@ -124,10 +124,16 @@ def _finding(found: Audit) -> str:
     )
 
 
+def _kept(text: str) -> str:
+    """Keep a number and its sign on one line."""
+    return text.replace(" %", "&nbsp;%")
+
+
 def _open(found: Audit) -> str:
     if not found.stopped:
         return ""
-    return f'<p class="warning">Not found within the limits:</p>{list_html(list(found.stopped))}'
+    left = list_html(told.stopped_texts(found))
+    return f'<p class="warning">Not found within the limits:</p>{left}'
 
 
 def _in_use(found: Audit, small: int) -> str:
@@ -185,7 +191,7 @@ def _trade_off(found: Audit, small: int) -> str:
     legend = '<span class="key in-use"></span>in use <span class="key tree"></span>alternative 1'
     shown = (
         f'<figure class="whole"><figcaption><h3>Selection rates by group</h3>'
-        f'<span class="note">{legend}</span></figcaption>{bars}</figure>'
+        f'<span class="note">{legend}</span></figcaption><div class="scroll">{bars}</div></figure>'
         if bars
         else ""
     )
@@ -193,7 +199,7 @@ def _trade_off(found: Audit, small: int) -> str:
     table = "" if front is None or not len(front) else _front_table(found, front)
     return (
         f'<figure class="whole"><figcaption><span class="note">{escaped(caption)}</span>'
-        f"</figcaption>{trade_off(found)}</figure>{shown}{table}"
+        f'</figcaption><div class="scroll">{trade_off(found)}</div></figure>{shown}{table}'
     )
 
 

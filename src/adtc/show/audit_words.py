@@ -173,7 +173,7 @@ def _answer_sentences(found: Audit) -> list[str]:
     used, least = found.baseline.metrics[found.gap], found.every.least
     gap = words.title_text(found.gap)
     if found.exists is None:
-        return [f"The search did not finish: {found.stopped[0]}"]
+        return ["The search did not finish within the limits, so neither is known."]
     if not found.exists:
         if least is None:
             return ["None in this class: no tree reaches the floor. This is proved, not sampled."]
@@ -301,6 +301,18 @@ def interval_text(name: str, here: Measured) -> str:
     return f"{text} (95 % interval {low} to {high})"
 
 
+def stopped_texts(found: Audit) -> list[str]:
+    """Say what a limit left open, each reason once."""
+    left: dict[str, list[str]] = {}
+    for one in found.stopped:
+        what, colon, reason = one.partition(": ")
+        left.setdefault(reason if colon else one, []).append(what if colon else "")
+    return [
+        f"{', '.join(filter(None, what))}: {reason}" if any(what) else reason
+        for reason, what in left.items()
+    ]
+
+
 def small_text(found: Audit) -> str:
     """Name the groups whose rates say little."""
     small = small_groups(found.baseline.train.groups)
@@ -373,7 +385,7 @@ def lines(found: Audit, small: int = 0) -> Iterator[Styled]:
         yield f"the best trade-offs{which}", "bold"
         for line in front.to_text().splitlines():
             yield line, ""
-    for one in found.stopped:
+    for one in stopped_texts(found):
         yield f"not found within the limits: {one}", "bold"
 
 
