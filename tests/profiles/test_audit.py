@@ -306,6 +306,11 @@ def test_a_limit_leaves_open_what_it_interrupts(monkeypatch):
     assert found.best is not None
     assert "the number: too many cells" in found.stopped[0]
     assert "they were not counted" in str(found)
+    told = str(found).splitlines()[-1]
+    assert told == (
+        "not found within the limits: the number, the number of trees that a person would "
+        "consider: too many cells: ask for less."
+    )
     monkeypatch.setattr(auditing, "optimize", full)
     found = adtc.audit(data, SPACE, decision="approved")
     assert (found.exists, found.count, found.best) == (None, None, None)

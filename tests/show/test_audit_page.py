@@ -46,7 +46,7 @@ def written(found: Audit, tmp_path, **options) -> str:
 
 def shown(text: str) -> str:
     bare = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
-    return html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", bare)))
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", bare)))
 
 
 def test_the_finding_stands_in_the_first_lines(found, tmp_path) -> None:
@@ -124,6 +124,14 @@ def test_pictures_place_points_by_their_values(found) -> None:
     bars = selection_bars(found, 0)
     rate = found.baseline.train.groups[1].selection_rate
     assert f"{float(100 * rate):.1f} %" in bars
+
+
+def test_a_model_that_says_the_same_of_all_is_named(tmp_path) -> None:
+    data = loans()
+    found = adtc.audit(data, adtc.Space(max_depth=1), decision=["late"] * 200)
+    assert (found.exists, found.count) == (False, 0)
+    assert "says 'late' of every row" in shown(written(found, tmp_path))
+    assert "floor that such a model fails" in str(found)
 
 
 def test_none_is_explained(tmp_path) -> None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 STDIN = "-"
 FILE_ONLY = ("sep", "header")  # what only a file leaves open
+NOTICED = "adtc.noticed"  # where the context keeps the warnings, for pages
 _WARNING = "adtc.warning"  # where the context keeps the line
 _SPARE = 0.05  # of the time, for printing
 _ROOM = 20_000_000  # bytes that the smallest run needs
@@ -293,7 +294,9 @@ def warn(sheet: "Sheet", *, later: bool) -> None:
     context = click.get_current_context()
     if context.meta.get(str(QUIET.name)):
         return
-    if line := short_line(table_warnings(sheet)):
+    noticed = table_warnings(sheet)
+    context.meta[NOTICED] = [one.message for one in noticed]
+    if line := short_line(noticed):
         hint = "adtc describe, with the same options, says more; --quiet leaves this out"
         context.meta[_WARNING] = f"adtc: warning: {line} ({hint})"
         if not later:

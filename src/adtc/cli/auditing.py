@@ -3,8 +3,10 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from adtc.cli import completion, text
-from adtc.cli.asking import Asked, table_command
+from adtc.cli.asking import NOTICED, Asked, table_command
 from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line, provenance
@@ -83,7 +85,8 @@ def audit(
     if tree is not None:
         options |= _tree_in_use(tree, rank, data, asked)
     found = _answered(asked, data, options)
-    found.record.details["made"] = provenance(asked.table)
+    noticed = click.get_current_context().meta.get(NOTICED, [])
+    found.record.details["made"] = provenance(asked.table) | {"warnings": noticed}
     files = []
     if report is not None:
         found.report(report, title=title, note=note, small=small, command=command_line())

@@ -4,7 +4,7 @@ Plain values and how they become JSON; the search for them is in `auditing`, pic
 in ``show``.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -13,7 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from adtc.algebra.trees import to_json
 from adtc.data import Codes, Data
 from adtc.data.bits import Rows
 from adtc.data.columns import format_scalar
@@ -23,12 +22,21 @@ from adtc.engine.query import Definitions, Space
 from adtc.engine.record import RunRecord, log10
 from adtc.errors import QueryError
 from adtc.models import TreeModel
+from adtc.profiles.audit_json import (
+    best_json,
+    changes_json,
+    considered_json,
+    exact_json,
+    exact_or_none,
+    groups_json,
+    nearest_json,
+    tree_json,
+)
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.rates import (
     Changes,
     GroupCounts,
     gap_interval,
-    impact_ratios,
     interval,
     small_groups,
 )
@@ -36,13 +44,6 @@ from adtc.profiles.writing import json_number, write_csv
 
 Value = Fraction | int | None
 Kind = Literal["decision", "tree", "best"]
-_RATES = (
-    "base_rate",
-    "selection_rate",
-    "true_positive_rate",
-    "false_positive_rate",
-    "error_rate",
-)
 _DIFFERENCES = {"dp": ("selected", "rows"), "eopp": ("true_positive", "positive")}
 _PAIR = 2
 
@@ -353,7 +354,7 @@ class Audit:
             "least_gap": json_number(self.every.least),
             "least_gap_exact": exact_or_none(self.every.least),
             "front": None if self.front is None else self.front.to_json(),
-            "considered": None if considered is None else _considered_json(considered, self.gap),
+            "considered": None if considered is None else considered_json(considered, self.gap),
             "alternatives": [one.to_json() for one in self.shown],
             "small_groups": [group.name for group in small_groups(self.baseline.train.groups)],
             "test": self._test_json(),
@@ -392,97 +393,3 @@ def changed_rows(
         ]
         for row in (before != after).nonzero()[0].tolist()
     ]
-
-
-def exact_json(metrics: Mapping[str, Value]) -> dict[str, Any]:
-    """Write metrics as JSON numbers, each with its exact text beside it."""
-    told: dict[str, Any] = {}
-    for name, value in metrics.items():
-        told |= {name: json_number(value), f"{name}_exact": exact_or_none(value)}
-    return told
-
-
-def exact_or_none(value: Value) -> str | None:
-    """Write a value exactly; None where it is undefined."""
-    return None if value is None else str(Fraction(value))
-
-
-def tree_json(model: TreeModel | None) -> dict[str, Any]:
-    """Write a tree and its rules."""
-    if model is None:
-        return {"tree": None, "rules": []}
-    return {
-        "tree": to_json(model.tree, model.feature_names, model.labels),
-        "rules": [rule.text for rule in model.rules()],
-    }
-
-
-def groups_json(groups: Sequence[GroupCounts]) -> list[dict[str, Any]]:
-    """Write counts, rates and impact ratios of groups."""
-    return [
-        {
-            "group": None if at == 0 else group.name,
-            "rows": group.rows,
-            "positive": group.positive,
-            "selected": group.selected,
-            "wrong": group.wrong,
-            **exact_json({name: getattr(group, name) for name in _RATES}),
-            **exact_json({"impact_ratio": ratio}),
-        }
-        for at, (group, ratio) in enumerate(zip(groups, impact_ratios(groups), strict=True))
-    ]
-
-
-def changes_json(change: Changes) -> dict[str, Any]:
-    """Write how the decisions of one group change."""
-    return {
-        "group": change.name,
-        "rows": change.rows,
-        "changed": change.changed,
-        "gained": change.gained,
-        "lost": change.lost,
-    }
-
-
-def best_json(best: Alternative | None, gap: str) -> dict[str, Any] | None:
-    """Write the best alternative as `adtc optimize` writes an optimum."""
-    if best is None:
-        return None
-    value = best.metrics[gap]
-    return {
-        "value": json_number(value),
-        "value_exact": exact_or_none(value),
-        "error": json_number(best.metrics["error"]),
-        **best.to_json(),
-        "status": "exact",
-        "proved": True,
-    }
-
-
-def _considered_json(found: Alternatives, gap: str) -> dict[str, Any]:
-    share = found.space.leaf_share
-    return {
-        "min_leaf_share": float(share),
-        "min_leaf_share_exact": str(share),
-        "where": found.where,
-        "exists": found.exists,
-        "count": found.count,
-        "best": best_json(found.best, gap),
-        "front": None if found.front is None else found.front.to_json(),
-    }
-
-
-def nearest_json(one: Nearest) -> dict[str, Any]:
-    """Write how near trees come to one condition."""
-    together = None if one.together is None else list(one.together)
-    return {
-        "atom": one.atom,
-        "alone": [json_number(value) for value in one.alone],
-        "together": None if together is None else [json_number(value) for value in together],
-        "exact": {
-            "alone": [str(value) for value in one.alone],
-            "together": None if together is None else [str(value) for value in together],
-        },
-        "possible": one.possible,
-        "text": str(one),
-    }

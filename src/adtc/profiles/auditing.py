@@ -22,15 +22,12 @@ from adtc.algebra.formula import (
     Number,
     all_of,
     constant,
-    names,
     parse,
     parse_term,
     settle,
 )
 from adtc.algebra.trees import Tree
-from adtc.data import Codes, Data
-from adtc.data.coding import find_value
-from adtc.data.columns import format_scalar
+from adtc.data import Data
 from adtc.engine.monitor import Monitor
 from adtc.engine.nearest import Nearest, nearest
 from adtc.engine.query import Definitions, Space
@@ -38,23 +35,18 @@ from adtc.engine.questions import count, optimize
 from adtc.engine.record import recording
 from adtc.engine.results import Count
 from adtc.engine.run import Engine
-from adtc.engine.score import score_decisions
-from adtc.errors import QueryError, TooLargeError, unknown
+from adtc.errors import QueryError, TooLargeError
 from adtc.models import TreeModel
-from adtc.profiles.audited import Alternative, Alternatives, Audit, Baseline, Measured
+from adtc.profiles.audited import Alternative, Alternatives, Audit
 from adtc.profiles.fronts import pareto
+from adtc.profiles.in_use import Scales
 from adtc.profiles.pareto import PARTIAL, Front
-from adtc.profiles.rates import changes, decision_counts
 
 T = TypeVar("T")
 CONSIDER = "0.4"
 """Share of its rows that a leaf's label must have in trees that a person would consider."""
 
 _BOTH = "selection_rate > 0 and selection_rate < 1"
-_USUAL = ("error", "acc", "selection_rate", "dp", "dp_ratio", "eopp", "eodd_max")
-_OF_TREES = ("size", "depth", "support")
-_UP = ("dp_ratio", "acc", "bacc", "f1", "precision", "recall", "tpr", "tnr", "selection_rate")
-_SIGNED = {"dp_signed": "dp", "eopp_signed": "eopp"}
 _SHOWN = 3
 _NEAREST_SECONDS, _NEAREST_BYTES = 10.0, 10**8  # the least gap of all trees may take hours
 
@@ -151,7 +143,8 @@ class Inquiry:
         self._decision, self._tree = decision, tree
         self._floor = parse(floor) if isinstance(floor, str) else floor
         self._share = replace(space, min_leaf_share=consider).leaf_share
-        self._check()
+        self._scales = Scales(data, self.test, gap, self._floor, define)
+        self._scales.check(decision, tree)
         asked = {
             "ask": "audit",
             "decision": decision if isinstance(decision, str) or decision is None else "given",
@@ -164,45 +157,6 @@ class Inquiry:
         self._started = monotonic()
         self._stopped: list[str] = []
         self._known: dict[str, Any] = {}
-
-    def _check(self) -> None:
-        """Refuse what cannot be answered, before any search."""
-        if self._decision is not None and self._tree is not None:
-            raise QueryError(
-                "the model in use is given twice, by its decisions and as a tree: leave one out."
-            )
-        if self._decision is None and self._tree is None and self._floor is None:
-            raise QueryError(
-                "an audit needs the model in use or a floor: name the column of its decisions "
-                "(decision, --decision), give it as a tree (tree, --tree), or say what a tree must "
-                "reach (floor='acc >= 0.8', --floor 'acc >= 0.8')."
-            )
-        if not self.data.groups:
-            raise QueryError(
-                "an audit compares groups, but the table has no sensitive column: name one "
-                "(sensitive, --sensitive)."
-            )
-        if self.data.positive is None:
-            raise QueryError(
-                f"an audit needs a positive label, and the target '{self.data.target}' has "
-                f"{len(self.data.labels)} classes: name the one that people want or fear "
-                f"(positive, --positive)."
-            )
-        if self.gap in _SIGNED:
-            raise QueryError(
-                f"'{self.gap}' may be negative, so less of it is not fairer: take "
-                f"'{_SIGNED[self.gap]}', its size, as the gap."
-            )
-        if self.gap in _UP:
-            raise QueryError(
-                f"'{self.gap}' is no gap: less of it is not fairer. Take dp, eopp, eodd_max or "
-                f"another gap, or a term such as '1 - {self.gap}'."
-            )
-        if self.test is not None and self.test.features != self.data.features:
-            raise QueryError(
-                f"the test table '{self.test.name}' has other features than '{self.data.name}': "
-                f"make it with data.apply(frame)."
-            )
 
     def run(self) -> Audit:
         """Search until everything is found or a limit is reached."""
@@ -285,11 +239,11 @@ class Inquiry:
         if self._floor is not None:
             self._known["floor"] = settle(self._floor, self._extreme)
         if self._decision is not None:
-            made = self._decided(self._decision)
+            made = self._scales.decided(self._decision)
         elif self._tree is not None:
-            made = self._of_tree("tree", self._in_table(self._tree))
+            made = self._scales.of_tree("tree", self._scales.in_table(self._tree))
         else:
-            made = self._of_tree("best", self._most_accurate())
+            made = self._scales.of_tree("best", self._most_accurate())
         if self._floor is None:
             self._known["floor"] = _compared("acc", ">=", made.metrics["acc"])
         if made.metrics[self.gap] is None:
@@ -304,59 +258,6 @@ class Inquiry:
         goal = {"minimize" if call.function == "least" else "maximize": str(call.arguments[0])}
         value = self._ask(optimize, self.space, **goal).value
         return None if value is None else Fraction(value)
-
-    def _decided(self, decision: str | npt.ArrayLike) -> Baseline:
-        if not isinstance(decision, str):
-            said = self._labels(decision)
-            return Baseline("decision", "", said, self._measure(said, self.data))
-        columns = dict(self.data.references)
-        if decision not in columns:
-            known = sorted(columns)
-            hint = unknown("column of decisions", decision, known) if known else (
-                f"the table has no column of decisions '{decision}'."
-            )  # fmt: skip
-            raise QueryError(
-                f"{hint} Read the table with references=['{decision}'] (--decision {decision})."
-            )
-        spelled = dict(self.data.binarizer.spelled).get(decision, ())
-        labels = [format_scalar(label) for label in self.data.labels]
-        test = None if self.test is None else dict(self.test.references).get(decision)
-        return Baseline(
-            "decision",
-            decision,
-            columns[decision],
-            self._measure(columns[decision], self.data),
-            test=None if test is None else self._measure(test, self.test),
-            spelled=tuple((value, labels[at]) for value, at in spelled),
-        )
-
-    def _labels(self, given: npt.ArrayLike) -> Codes:
-        values = np.asarray(given)
-        if values.shape != (self.data.n_rows,):
-            raise QueryError(
-                f"decision has the shape {values.shape}, expected a label for each of the "
-                f"{self.data.n_rows:,} rows."
-            )
-        distinct, codes = np.unique(values, return_inverse=True)
-        places = [find_value("label", one, self.data.labels) for one in distinct.tolist()]
-        return np.array(places, np.int32)[codes]
-
-    def _in_table(self, tree: Tree | TreeModel) -> Tree:
-        if not isinstance(tree, TreeModel):
-            return tree
-        if tree.binarizer.features != self.data.features:
-            raise QueryError(
-                f"the tree was made for other features than those of '{self.data.name}': give its "
-                f"decisions instead, decision=tree.predict(frame)."
-            )
-        return tree.tree
-
-    def _of_tree(self, kind: Any, tree: Tree) -> Baseline:
-        model = TreeModel(tree, self.data)
-        said = said_by(model, self.data)
-        return Baseline(
-            kind, "", said, self._measured(model, self.data), model, self._on_test(model)
-        )
 
     def _most_accurate(self) -> Tree:
         """Find the most accurate tree at the floor; of several the one with the smallest gap."""
@@ -436,7 +337,7 @@ class Inquiry:
         if better is not None and better.tree is not None:
             bounds = [*bounds, _compared(self.good, "=", better.value)]
             tree = self._smallest(better.tree, space, bounds)
-        return self._alternative(tree, (role,))
+        return self._alternative(tree, role)
 
     def _front(self, space: Space, wanted: Formula) -> Front | None:
         front = pareto(
@@ -462,7 +363,7 @@ class Inquiry:
             role = f"largest {self.good}" if at == 0 else "between the two"
             conditions = [parse(front.condition(at)), parse(source.where)]
             tree = self._smallest(front.witnesses[at], source.space, conditions)
-            one = self._alternative(tree, (role,))
+            one = self._alternative(tree, role)
             if not any(np.array_equal(one.said, other.said) for other in shown):
                 shown.append(one)
         if n == 1:
@@ -487,18 +388,8 @@ class Inquiry:
                 bounds = [wanted, _compared(self.gap, "=", last)]
                 shown.append(self._best(source.space, found.tree, bounds, "next smallest gap"))
 
-    def _alternative(self, tree: Tree, roles: tuple[str, ...]) -> Alternative:
-        model = TreeModel(tree, self.data)
-        said = said_by(model, self.data)
-        before = self._known["baseline"].said
-        return Alternative(
-            model,
-            roles,
-            said,
-            self._measured(model, self.data),
-            tuple(changes(self.data, before, said)),
-            self._on_test(model),
-        )
+    def _alternative(self, tree: Tree, role: str) -> Alternative:
+        return self._scales.alternative(tree, role, self._known["baseline"].said)
 
     def _near(self) -> None:
         """Find how near trees come, if that is found quickly."""
@@ -515,22 +406,6 @@ class Inquiry:
             return
         self._known["nearest"] = near
 
-    def _on_test(self, model: TreeModel) -> Measured | None:
-        return None if self.test is None else self._measured(model, self.test)
-
-    def _measured(self, model: TreeModel, table: Data) -> Measured:
-        found = self._measure(said_by(model, table), table)
-        return replace(found, metrics={**found.metrics, "size": model.size})
-
-    def _measure(self, said: Codes, table: Data | None) -> Measured:
-        assert table is not None
-        mentioned = names(self._floor) if self._floor is not None else frozenset()
-        here = [name for name in sorted(mentioned - {"N", *_OF_TREES}) if "." not in name]
-        wanted = dict.fromkeys((*_USUAL, self.gap, *here))
-        metrics = score_decisions(said, table, list(wanted), define=self._options["define"])
-        single = bool((table.weights == 1).all())  # else rows are no sample of people
-        return Measured(metrics, tuple(decision_counts(table, said)), table is self.test and single)
-
     def _ask(self, question: Callable[..., T], space: Space, **options: Any) -> T:
         """Ask a question of the table under what is left of the limits, and note its cost."""
         self.monitor.check()
@@ -546,12 +421,6 @@ class Inquiry:
         except TooLargeError as reason:
             self._stopped.append(f"{what}: {reason}")
             return None
-
-
-def said_by(model: TreeModel, table: Data) -> Codes:
-    """Give each row the position of the label that a tree predicts."""
-    at_leaves = np.array([leaf.label for leaf in model.leaves], np.int32)
-    return at_leaves[model.apply(table)]
 
 
 def _compared(term: str, op: str, value: Any) -> Formula:

@@ -14,7 +14,7 @@ from adtc.data.columns import format_scalar
 from adtc.models import TreeModel
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.audited import Alternative, Audit, Measured, Value
-from adtc.profiles.auditing import said_by
+from adtc.profiles.in_use import said_by
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import audit_words as told
@@ -85,7 +85,7 @@ def page(
     heading = escaped(title or f"Less discriminatory alternatives: {found.data.name}")
     parts = {
         "use": ("The model in use", _in_use(found, small)),
-        "trade-off": ("Accuracy and gap", _trade_off(found)),
+        "trade-off": ("Accuracy and gap", _trade_off(found, small)),
         "trees": ("Alternatives", "".join(_card(found, n, tree, small)
                                           for n, tree in enumerate(found.shown, 1))),
         "none": ("Why there is none", _none(found)),
@@ -116,7 +116,7 @@ def fragment(found: Audit) -> str:
 
 def _finding(found: Audit) -> str:
     kind = "proved, not sampled" if found.status != PARTIAL else "a limit left something open"
-    sentences = "".join(f"<p>{escaped(one)}</p>" for one in told.sentences(found))
+    sentences = "".join(f"<p>{_kept(escaped(one))}</p>" for one in told.sentences(found))
     return (
         f'<p class="answer">{escaped(told.headline(found))}'
         f"<small>The answer is {found.status}: {kind}.</small></p>"
@@ -124,10 +124,16 @@ def _finding(found: Audit) -> str:
     )
 
 
+def _kept(text: str) -> str:
+    """Keep a number and its sign on one line."""
+    return text.replace(" %", "&nbsp;%")
+
+
 def _open(found: Audit) -> str:
     if not found.stopped:
         return ""
-    return f'<p class="warning">Not found within the limits:</p>{list_html(list(found.stopped))}'
+    left = list_html(told.stopped_texts(found))
+    return f'<p class="warning">Not found within the limits:</p>{left}'
 
 
 def _in_use(found: Audit, small: int) -> str:
@@ -170,7 +176,7 @@ def _figures(found: Audit, here: Measured) -> str:
     return f'<dl class="figures">{items}</dl>'
 
 
-def _trade_off(found: Audit) -> str:
+def _trade_off(found: Audit, small: int) -> str:
     if not found.exists:
         return ""
     part = told.shown_part(found)
@@ -181,11 +187,11 @@ def _trade_off(found: Audit) -> str:
     )
     if shows_both(found):
         caption += " The dashed line is that of all trees of the class."
-    bars = selection_bars(found, SMALL)
+    bars = selection_bars(found, small)
     legend = '<span class="key in-use"></span>in use <span class="key tree"></span>alternative 1'
     shown = (
         f'<figure class="whole"><figcaption><h3>Selection rates by group</h3>'
-        f'<span class="note">{legend}</span></figcaption>{bars}</figure>'
+        f'<span class="note">{legend}</span></figcaption><div class="scroll">{bars}</div></figure>'
         if bars
         else ""
     )
@@ -193,7 +199,7 @@ def _trade_off(found: Audit) -> str:
     table = "" if front is None or not len(front) else _front_table(found, front)
     return (
         f'<figure class="whole"><figcaption><span class="note">{escaped(caption)}</span>'
-        f"</figcaption>{trade_off(found)}</figure>{shown}{table}"
+        f'</figcaption><div class="scroll">{trade_off(found)}</div></figure>{shown}{table}'
     )
 
 
@@ -221,7 +227,7 @@ def _front_table(found: Audit, front: Front) -> str:
 
 
 def _value(name: str, value: Value) -> str:
-    text = told.metric_text(name, value).replace("percentage points", "points")
+    text = told.metric_text(name, value, 2).replace("percentage points", "points")
     return f'<span title="{escaped(exact_text(value))}">{escaped(text)}</span>'
 
 
@@ -324,9 +330,15 @@ def _limits(found: Audit) -> list[str]:
         held,
         "A small gap is not yet fairness: other gaps may rank the trees differently, and a test "
         "may stand in for the groups themselves. Read the rules.",
-        "Trees are counted as they are written: two that predict alike are two.",
+        *(f"Noticed in the table: {one}." for one in _warnings(found)),
         "This page is no legal advice.",
     ]
+
+
+def _warnings(found: Audit) -> list[str]:
+    """Return what was odd in the table when it was read."""
+    told_then: list[str] = found.record.details.get("made", {}).get("warnings", [])
+    return told_then
 
 
 def _again(found: Audit, small: int, command: str | None, made: datetime) -> str:

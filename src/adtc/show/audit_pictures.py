@@ -150,7 +150,7 @@ def _line(points: Sequence[Point], x: _Axis, y: _Axis, style: str) -> str:
         f'style="fill:var({colour})"/>'
         for a, b in order
     )
-    drawn = f"fill:none;stroke:var({colour});stroke-width:2{dash}"
+    drawn = f"fill:none;stroke:var({colour});stroke-width:{2.5 if strong else 1.2}{dash}"
     return f'<polyline points="{way}" style="{drawn}"/>{dots}'
 
 

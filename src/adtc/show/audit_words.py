@@ -30,8 +30,13 @@ def headline(found: Audit) -> str:
     return f"Yes: {trees_text(found.count)} {does} as well with a smaller gap"
 
 
-def metric_text(name: str, value: Value) -> str:
+def metric_text(name: str, value: Value, places: int = 1) -> str:
     """Write a metric for people: shares in per cent, gaps in percentage points.
+
+    Parameters
+    ----------
+    places
+        Decimals of a share.
 
     Examples
     --------
@@ -44,7 +49,7 @@ def metric_text(name: str, value: Value) -> str:
         if not value:
             return "0 percentage points"
         return f"{_hundredfold(value, 2)} percentage points"
-    return f"{_hundredfold(value, 1)} %" if name in _SHARES else value_text(value)
+    return f"{_hundredfold(value, places)} %" if name in _SHARES else value_text(value)
 
 
 def role_text(role: str) -> str:
@@ -168,14 +173,16 @@ def _answer_sentences(found: Audit) -> list[str]:
     used, least = found.baseline.metrics[found.gap], found.every.least
     gap = words.title_text(found.gap)
     if found.exists is None:
-        return [f"The search did not finish: {found.stopped[0]}"]
+        return ["The search did not finish within the limits, so neither is known."]
     if not found.exists:
         if least is None:
             return ["None in this class: no tree reaches the floor. This is proved, not sampled."]
         if least == used:
+            same = _alike(found)
             return [
+                *same,
                 f"None in this class: no tree at the floor has a smaller {gap} than the model in "
-                f"use. This is proved, not sampled."
+                f"use. This is proved, not sampled.",
             ]
         return [
             f"None in this class: the smallest {gap} at the floor is "
@@ -196,6 +203,18 @@ def _answer_sentences(found: Audit) -> list[str]:
     return [
         f"{n}. The smallest {gap} among them is {metric_text(found.gap, least)}; that no tree of "
         f"this class has a smaller one is proved.{alike}"
+    ]
+
+
+def _alike(found: Audit) -> list[str]:
+    """Warn of a model that says the same of every row, and say what would help."""
+    said = set(found.baseline.said.tolist())
+    if len(said) > 1:
+        return []
+    label = format_scalar(found.data.labels[said.pop()])
+    return [
+        f"The model in use says '{label}' of every row, so it has no gap that could be smaller. A "
+        f"floor that such a model fails, on bacc, tpr or tnr, makes this a question."
     ]
 
 
@@ -282,6 +301,18 @@ def interval_text(name: str, here: Measured) -> str:
     return f"{text} (95 % interval {low} to {high})"
 
 
+def stopped_texts(found: Audit) -> list[str]:
+    """Say what a limit left open, each reason once."""
+    left: dict[str, list[str]] = {}
+    for one in found.stopped:
+        what, colon, reason = one.partition(": ")
+        left.setdefault(reason if colon else one, []).append(what if colon else "")
+    return [
+        f"{', '.join(filter(None, what))}: {reason}" if any(what) else reason
+        for reason, what in left.items()
+    ]
+
+
 def small_text(found: Audit) -> str:
     """Name the groups whose rates say little."""
     small = small_groups(found.baseline.train.groups)
@@ -354,7 +385,7 @@ def lines(found: Audit, small: int = 0) -> Iterator[Styled]:
         yield f"the best trade-offs{which}", "bold"
         for line in front.to_text().splitlines():
             yield line, ""
-    for one in found.stopped:
+    for one in stopped_texts(found):
         yield f"not found within the limits: {one}", "bold"
 
 
