@@ -91,6 +91,19 @@ def adult_test() -> dict[str, list[str]]:
 
 
 _ADULT = (
-    "age workclass fnlwgt education education-num marital-status occupation relationship race sex "
-    "capital-gain capital-loss hours-per-week native-country income"
-).split()
+    "age",
+    "workclass",
+    "fnlwgt",
+    "education",
+    "education-num",
+    "marital-status",
+    "occupation",
+    "relationship",
+    "race",
+    "sex",
+    "capital-gain",
+    "capital-loss",
+    "hours-per-week",
+    "native-country",
+    "income",
+)

@@ -473,7 +473,10 @@ MISTAKES = {
     ),
     "formula too long": ([*WHERE, " and ".join(["size <= 4"] * 200)], "2,?000"),
     "formula with dunder": ([*WHERE, "__import__('os') = 0"], "__"),
-    "formula with an attribute": ([*WHERE, "size.real <= 1"], r"'\.'"),
+    "formula with an attribute": (
+        [*WHERE, "size.real <= 1"],
+        "a metric of a further table 'size', but there is none",
+    ),
     "missing file": (["count", "nowhere.csv", "--target", "y"], "'nowhere.csv'"),
     "unknown table": (["count", "adlut"], "unknown table 'adlut'. Did you mean 'adult'"),
     "folder instead of file": (["count", ".", "--target", "y"], "folder|directory"),

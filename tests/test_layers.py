@@ -25,6 +25,7 @@ ORDER = (
     {"_version"},
     {"_core"},
     {"errors"},
+    {"text"},
     {"atomic"},
     {"data", "algebra"},
     {"engine"},

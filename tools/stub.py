@@ -9,6 +9,7 @@ from pathlib import Path
 STUB = Path(__file__).resolve().parent.parent / "src" / "adtc" / "_core.pyi"
 NAMES = {
     "int64": "Ints",
+    "int32": "Codes",
     "uint64": "Words",
     "float64": "Floats",
     "bool_": "Truths",
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]

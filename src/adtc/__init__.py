@@ -8,6 +8,7 @@ from adtc._version import __version__
 if TYPE_CHECKING:
     from adtc.algebra import semirings
     from adtc.data import Data, datasets, describe, load_dataset, read
+    from adtc.engine.bracket import Bracket
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
+    from adtc.profiles.auditing import audit
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
+    from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.reliance import reliance
     from adtc.profiles.store import load_profile
@@ -26,14 +29,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ADTCError",
+    "Bracket",
     "Data",
     "Monitor",
+    "Posterior",
     "Profile",
     "Space",
     "TreeModel",
     "TreeSetClassifier",
     "__version__",
     "as_estimator",
+    "audit",
     "count",
     "datasets",
     "describe",
@@ -46,6 +52,7 @@ __all__ = [
     "optimize",
     "pareto",
     "plot",
+    "posterior",
     "profile",
     "read",
     "reliance",
@@ -57,6 +64,7 @@ __all__ = [
 # Loaded on first use, so that the command line answers `--help` without NumPy.
 _HOMES = {
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
+    "adtc.engine.bracket": ("Bracket",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
@@ -66,8 +74,10 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.auditing": ("audit",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.reliance": ("reliance",),
+    "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.store": ("load_profile",),
     "adtc.profiles.verification": ("verify",),
     "adtc.show": ("plot",),

@@ -45,6 +45,10 @@ class TooLargeError(ADTCError):
     """The work would exceed a limit; the message says what would make it fit."""
 
 
+class NotExactError(ADTCError):
+    """An exact number was asked of an answer that is bounded, estimated or partial."""
+
+
 class CancelledError(ADTCError):
     """The work was stopped from outside before it was done."""
 

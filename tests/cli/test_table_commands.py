@@ -97,9 +97,13 @@ def test_answers_show_themselves_in_notebooks() -> None:
     assert "acc = 1 (exact, proved)" in shown
     assert "size &lt;= 2" in shown
     assert shown.count("<li>") == 2
+    assert "<li><code>if f0 then 1</code></li>" in shown  # by name, not by number
     assert "no tree" in adtc.optimize(data, space, where="size > 2")._repr_html_()
     assert "such a tree exists" in adtc.exists(data, space)._repr_html_()
     assert "no such tree" in adtc.exists(data, space, "size > 2")._repr_html_()
+    people = adtc.Data.from_frame({"age": [20, 30, 40], "y": ["no", "yes", "yes"]}, target="y")
+    for answer in (adtc.optimize(people, space), adtc.exists(people, space, "error = 0")):
+        assert "<code>if age &lt;= 25 then no</code>" in answer._repr_html_()
     found = adtc.profile(data, space, ["size", "error"])
     assert "<table" in found.crosstab("size", "error")._repr_html_()
     assert "<table" in found.pareto(minimize=["size", "error"])._repr_html_()

@@ -7,6 +7,7 @@ from adtc.estimator import TreeSetClassifier
 ESTIMATORS = [
     TreeSetClassifier(),
     TreeSetClassifier(max_depth=2, nbins=4, optimize="max acc", tie="random", random_state=0),
+    TreeSetClassifier(max_depth=2, nbins=4, vote="all"),
 ]
 
 

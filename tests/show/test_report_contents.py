@@ -13,6 +13,7 @@ import adtc
 from adtc.algebra.trees import Leaf, Split
 from adtc.errors import QueryError
 from adtc.profiles import Profile
+from adtc.profiles.rates import group_counts
 from adtc.show import groups
 from adtc.show.exhibits import best_trees, spread_over
 from adtc.show.report import report_html
@@ -199,7 +200,7 @@ def test_leaves_of_few_rows_show_no_numbers() -> None:
 
 def test_a_small_group_and_the_next_are_hidden() -> None:
     data = table(few=4)
-    counts = groups.group_counts(data, Split(0, Leaf(1), Leaf(0)))
+    counts = group_counts(data, Split(0, Leaf(1), Leaf(0)))
     base = {row[0]: row[1:] for row in groups.base_rows(counts, 10)}
     rates = {row[0]: row[1:] for row in groups.rate_rows(counts, 10)}
     assert base["c"][0] == "fewer than 10"
@@ -221,7 +222,7 @@ def test_few_positive_rows_of_a_group_hide_the_rates_that_rest_on_them() -> None
         "y": [1] * 3 + [0] * 37 + [0, 1] * 40,
     }
     data = adtc.Data.from_frame(frame, target="y", sensitive="g")
-    counts = groups.group_counts(data, Split(0, Leaf(1), Leaf(0)))
+    counts = group_counts(data, Split(0, Leaf(1), Leaf(0)))
     base = {row[0]: row[1:] for row in groups.base_rows(counts, 10)}
     rates = {row[0]: row[1:] for row in groups.rate_rows(counts, 10)}
     assert base["a"] == ["40", "33.3 %", "fewer than 10", "not shown"]
@@ -240,7 +241,7 @@ def test_rates_by_group_are_those_of_a_plain_count(found: Profile) -> None:
     true = np.array([data.labels[i] for i in data.y]) == "yes"
     for name, code in (("all rows", None), ("a", 0), ("b", 1)):
         rows = np.ones(data.n_rows, bool) if code is None else data.z == code
-        (group,) = (g for g in groups.group_counts(data, drawn.tree) if g.name == name)
+        (group,) = (g for g in group_counts(data, drawn.tree) if g.name == name)
         assert group.rows == rows.sum()
         assert group.positive == (rows & true).sum()
         assert group.selected == (rows & said).sum()
@@ -260,7 +261,7 @@ def test_the_report_shows_sizes_base_rates_and_every_tree(found: Profile) -> Non
     assert "share truly yes (base rate)" in told
     for rank in cards(text):
         assert f"Tree {rank:,}" in told
-    counts = groups.group_counts(table(), found.tree(11).tree)
+    counts = group_counts(table(), found.tree(11).tree)
     for row in (*groups.base_rows(counts, 10), *groups.rate_rows(counts, 10)):
         assert " ".join(row) in told
 

@@ -5,6 +5,7 @@ Nothing of adtc beyond this package is imported before a command runs, so `--hel
 """
 
 from adtc.cli import (
+    auditing,
     commands,
     completion,
     dashboard,
@@ -15,10 +16,12 @@ from adtc.cli import (
     profiling,
     reporting,
     verifying,
+    voting,
 )
 from adtc.cli.group import main
 
 __all__ = [
+    "auditing",
     "commands",
     "completion",
     "dashboard",
@@ -30,4 +33,5 @@ __all__ = [
     "profiling",
     "reporting",
     "verifying",
+    "voting",
 ]

@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -32,7 +32,10 @@ from adtc.cli.output import Answer, check_output, deliver
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from adtc.data import Data
+    from adtc.data.bits import Rows
     from adtc.data.sheet import Sheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -88,11 +91,23 @@ class Asked:
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
-        monitor = self._monitor()
-        options |= {"define": self.define, "engine": self.engine, "monitor": monitor}
-        return watched(lambda: question(*about, **options), monitor)
+        options |= {"define": self.define, "engine": self.engine}
+        return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
 
-    def _monitor(self) -> "Monitor":
+    def under_limits(self, work: "Callable[[Monitor], T]") -> T:
+        """Do work that takes a monitor under the limits given, and watch over it."""
+        monitor = self.monitor()
+        return watched(lambda: work(monitor), monitor)
+
+    def target(self) -> str | None:
+        """Name the column to predict: the one given, or a bundled table's own."""
+        from adtc.data import datasets
+
+        own = {info.name: info.target for info in datasets()}
+        given: str | None = self.reading.get("target")
+        return given or own.get(self.table)
+
+    def monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together."""
         from adtc.engine.monitor import Monitor
 
@@ -109,7 +124,7 @@ class Asked:
         from adtc.errors import TooLargeError
 
         try:
-            sheet = watched(self.sheet, self._monitor())
+            sheet = watched(self.sheet, self.monitor())
         except TooLargeError:
             raise TooLargeError(
                 f"'{self.table}' could not be read within the time limit of "
@@ -136,6 +151,16 @@ class Asked:
         if "test" in self.further:
             raise QueryError("give either --test FILE or --test-share SHARE, not both.")
         return held_out(sheet, share, seed or 0)
+
+    def kept_rows(self) -> "Rows | None":
+        """Find the rows that --test-share leaves, by their numbers from 0; None if all stay."""
+        from adtc.data.splitting import set_aside
+
+        share = self.further.get("test_share")
+        if share is None:
+            return None
+        chosen = set_aside(self.sheet().row_kinds(), share, self.further.get("test_seed") or 0)
+        return (~chosen).nonzero()[0]
 
     def _files(self) -> dict[str, str]:
         """Name the files of further tables."""
@@ -168,6 +193,32 @@ class Asked:
             raise DataError(self._which_target())
         return read_sheet(self.table, **self.reading)
 
+    def with_reference(self, column: str | None, labels: Mapping[str, str] | None) -> "Asked":
+        """Have a column read as labels from elsewhere, and never as a feature."""
+        if column is None:
+            return self
+        others = [name for name in self.reading.get("references", ()) if name != column]
+        reading = {**self.reading, "references": [*others, column]}
+        if labels:
+            reading["reference_labels"] = {column: labels}
+        return replace(self, reading=reading)
+
+    def raw_table(self) -> "pa.Table":
+        """Read the table as it is, without making features of it."""
+        from adtc.data import read_table
+        from adtc.data.datasets import dataset_table
+        from adtc.errors import QueryError
+
+        if self.table == STDIN:
+            raise QueryError(
+                "the tree was made with other cuts than the table's, and standard input cannot be "
+                "read twice: give the table as a file."
+            )
+        if self._is_bundled():
+            return dataset_table(self.table)
+        file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
+        return read_table(self.table, **file)
+
     def _is_bundled(self) -> bool:
         from adtc.data import datasets
 
@@ -175,7 +226,6 @@ class Asked:
 
     def _standard_input(self) -> "Sheet":
         """Read CSV from standard input."""
-        from dataclasses import replace
         from tempfile import TemporaryDirectory
 
         from adtc.data.read import read_sheet

@@ -44,16 +44,17 @@ def count(asked: Asked) -> Answer:
 
     data = asked.data()
     found = asked.answer(adtc.count, data, asked.space(), asked.where)
-    nearest, told = ({}, []) if found else nearest_told(asked, data)
+    record = found.record
+    assert record is not None  # of an answer
+    nearest, told = nearest_told(asked, data) if found.upper == 0 else ({}, [])
     return Answer(
-        {
-            "count": int(found),
-            "log10": found.log10,
-            "status": found.status,
-            **nearest,
-            "record": found.record.to_json(),
-        },
-        [text.answer(found, found.status), *told, *text.footer(found.record)],
+        {**found.to_json(), **nearest, "record": record.to_json()},
+        [
+            text.answer(found, found.status),
+            *text.limit_lines(record),
+            *told,
+            *text.footer(record),
+        ],
     )
 
 
@@ -65,8 +66,10 @@ def exists(asked: Asked) -> Answer:
     data = asked.data()
     found = asked.answer(adtc.exists, data, asked.space(), asked.where)
     tree, record = found.tree, found.record
-    nearest, told = ({}, []) if found else nearest_told(asked, data)
-    lines = [Line(f"no such tree exists ({record.status})", "bold"), *told]
+    none = found.exists is False
+    nearest, told = nearest_told(asked, data) if none else ({}, [])
+    head = "no such tree exists" if none else "not decided whether such a tree exists"
+    lines = [Line(f"{head} ({record.status})", "bold"), *text.limit_lines(record), *told]
     if tree is not None:
         lines = [
             Line(f"yes, such a tree exists ({record.status})", "bold"),
@@ -75,7 +78,7 @@ def exists(asked: Asked) -> Answer:
         ]
     return Answer(
         {
-            "exists": bool(found),
+            "exists": found.exists,
             "tree": _tree(tree, data),
             "status": record.status,
             **nearest,
@@ -109,13 +112,20 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
     proof = f"{record.status}, {'proved' if best.proved else 'not proved'}"
     metrics: dict[str, text.Value] = {}
     # a tree may satisfy the constraint and still not be comparable
-    nearest, told = nearest_told(asked, data, sure=False) if best.tree is None else ({}, [])
-    none = f"no tree satisfies the constraint with {objective} defined ({proof})"
-    lines = [Line(none, "bold"), *told]
+    none = best.tree is None and best.proved
+    nearest, told = nearest_told(asked, data, sure=False) if none else ({}, [])
+    head = f"no tree {'satisfies' if none else 'found yet that satisfies'} the constraint with"
+    bound = [Line(f"no tree has a better value than {text.number(best.bound)}")]
+    limits = [
+        *(bound if best.bound is not None and not best.proved else []),
+        *text.limit_lines(record),
+    ]
+    lines = [Line(f"{head} {objective} defined ({proof})", "bold"), *limits, *told]
     if best.tree is not None:
         metrics = _scores(best.tree, data, asked, objective)
         lines = [
             Line(f"{objective} = {text.number(best.value)} ({proof})", "bold"),
+            *limits,
             *text.rule_lines(best.tree, data),
             text.metric_line(metrics),
         ]
@@ -131,6 +141,8 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
             "metrics": {name: _json_number(value) for name, value in metrics.items()},
             "status": record.status,
             "proved": best.proved,
+            "bound": _json_number(best.bound),
+            "bound_exact": _exact(best.bound),
             **nearest,
             "record": record.to_json(),
         },

@@ -4,6 +4,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adtc.text import percent
+
 if TYPE_CHECKING:
     from adtc.profiles import Profile
 
@@ -29,7 +31,7 @@ def _better(profile: "Profile") -> str:
     return (
         f"There are {profile.count:,} such trees, and {better:,} of them are right more often than "
         f"the rule that nobody earns more than 50,000 dollars, which is right for "
-        f"{_percent(always)} of the people."
+        f"{percent(always)} of the people."
     )
 
 
@@ -44,7 +46,7 @@ def _price(profile: "Profile") -> str:
     reached = profile.where(f"{near} and dp = {least}")
     _check(profile, f"{near} and dp = {least}", reached.count)
     return (
-        f"The trees that are right most often ({_percent(best)}) say 'more' of one sex at least "
+        f"The trees that are right most often ({percent(best)}) say 'more' of one sex at least "
         f"{_points(gap)} more often than of the other; giving up {_points(GIVEN_UP)} of accuracy "
         f"can bring that down to {_points(least)}, and no further."
     )
@@ -59,7 +61,7 @@ def _narrow(profile: "Profile") -> str:
     _check(profile, f"acc > {best} and dp <= {NARROW}", 0)
     return (
         f"Of the {better.count:,} trees that beat that rule, {fair.count:,} keep women and men "
-        f"within {_points(NARROW)} of each other; the best of them is right for {_percent(best)}."
+        f"within {_points(NARROW)} of each other; the best of them is right for {percent(best)}."
     )
 
 
@@ -81,10 +83,6 @@ def _check(profile: "Profile", where: str | None, count: int) -> None:
     found = adtc.count(source.data, source.space, where=where)
     if found != count:
         raise RuntimeError(f"the profile has {count} trees with {where}, a count finds {found}.")
-
-
-def _percent(share: Fraction) -> str:
-    return f"{float(100 * share):.1f} %"
 
 
 def _points(share: Fraction) -> str:

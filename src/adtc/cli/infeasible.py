@@ -32,8 +32,13 @@ def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
     found = _found(asked, data, sure)
     if not found:
         return {"nearest": None}, []
+    from adtc.profiles.audited import nearest_json
+
     head = Line("the nearest that trees come to each condition:")
-    return {"nearest": [_json(one) for one in found]}, [head, *(Line(f"  {one}") for one in found)]
+    return {"nearest": [nearest_json(one) for one in found]}, [
+        head,
+        *(Line(f"  {one}") for one in found),
+    ]
 
 
 def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
@@ -56,20 +61,3 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
         return watched(ask, monitor)
     except TooLargeError:
         return ()
-
-
-def _json(one: "Nearest") -> dict[str, Any]:
-    from adtc.profiles.writing import json_number
-
-    together = None if one.together is None else [json_number(value) for value in one.together]
-    return {
-        "atom": one.atom,
-        "alone": [json_number(value) for value in one.alone],
-        "together": together,
-        "exact": {
-            "alone": [str(value) for value in one.alone],
-            "together": None if one.together is None else [str(value) for value in one.together],
-        },
-        "possible": one.possible,
-        "text": str(one),
-    }

@@ -56,11 +56,11 @@ def ranks(
         ) from None
 
 
-def _pairs(
+def pairs(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
 ) -> dict[str, str] | None:
     """Read NAME=TEXT, each name once; column names may hold '=', definitions' names do not."""
-    pairs: dict[str, str] = {}
+    found: dict[str, str] = {}
     for value in values:
         cut = str.partition if parameter.name in ("define", "tables") else str.rpartition
         name, equals, text = cut(value, "=")
@@ -69,10 +69,10 @@ def _pairs(
             raise click.BadParameter(
                 f"'{value}' does not have the form {form}.", context, parameter
             )
-        if name.strip() in pairs:
+        if name.strip() in found:
             raise click.BadParameter(f"'{name.strip()}' is given twice.", context, parameter)
-        pairs[name.strip()] = text.strip()
-    return pairs or None
+        found[name.strip()] = text.strip()
+    return found or None
 
 
 def _cuts(
@@ -87,8 +87,8 @@ def _cuts(
             sentence = f"'{text.strip()}' is not a number."
             raise click.BadParameter(sentence, context, parameter) from None
 
-    pairs = _pairs(context, parameter, values) or {}
-    return {name: [number(c) for c in text.split(",")] for name, text in pairs.items()} or None
+    given = pairs(context, parameter, values) or {}
+    return {name: [number(c) for c in text.split(",")] for name, text in given.items()} or None
 
 
 def metric_names(
@@ -145,7 +145,7 @@ SHARED = [
         help="Only trees for which this holds, such as 'acc >= 0.8 and dp <= 0.1'.",
     ),
     Option(
-        "--define", metavar="NAME=TERM", multiple=True, callback=_pairs,
+        "--define", metavar="NAME=TERM", multiple=True, callback=pairs,
         help="A metric of your own, such as 'cost=N01 + 5 * N10'. Repeatable.",
     ),
     Option("--maxdep", "--max-depth", "max_depth", section=TREES, callback=whole(0), metavar="N",
@@ -189,7 +189,7 @@ SHARED = [
            help="Features for a two-valued column: one or both (default drop)."),
     Option("--max-categories", section=TABLE, callback=whole(2), metavar="N",
            help="Most features of a category; the rarest share one (default 50)."),
-    Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=_pairs,
+    Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=pairs,
            help="Read a column as numeric, category, or ignore it. Repeatable."),
     Option("--cuts", section=TABLE, metavar="COLUMN=C1,C2", multiple=True, callback=_cuts,
            help="Your own cuts for a numeric column. Repeatable."),
@@ -213,7 +213,7 @@ FURTHER = [
            help="Hold this share of the table's rows out as the table test, by label and group."),
     Option("--test-seed", section=TABLE, callback=whole(0), metavar="N",
            help="Which rows --test-share holds out (default 0)."),
-    Option("--table", "tables", section=TABLE, metavar="NAME=FILE", multiple=True, callback=_pairs,
+    Option("--table", "tables", section=TABLE, metavar="NAME=FILE", multiple=True, callback=pairs,
            help="A further table like --test under a name of its own. Repeatable."),
 ]  # fmt: skip
 

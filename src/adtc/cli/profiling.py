@@ -15,6 +15,7 @@ from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
 from adtc.cli.sources import is_saved, opened, source_command
+from adtc.text import percent
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -303,14 +304,14 @@ def _shares_text(table: "Crosstab", of: Of) -> str:
     whole = {"all": "of all", "x": "of the row", "y": "of the column"}[of]
     head = [f"{table.x} \\ {table.y}, shares {whole}", *table.y_bins.labels]
     found = zip(table.x_bins.labels, table.shares(of), strict=True)
-    return aligned([head, *([label, *map(text.percent, row)] for label, row in found)])
+    return aligned([head, *([label, *map(percent, row)] for label, row in found)])
 
 
-def check_picture(path: Path | None, read: str) -> None:
+def check_picture(path: Path | None, read: str, option: str = "--plot") -> None:
     """Refuse a picture that cannot be written, before any work is done."""
     from adtc.errors import QueryError
 
-    check_output(path, read, "--plot")
+    check_output(path, read, option)
     if path is not None and path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise QueryError(
             f"cannot save a picture as '{path}': expected a name that ends in .png, .svg or .pdf."

@@ -9,6 +9,7 @@ from adtc.cli.output import Line
 if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
     from adtc.data import Data
+    from adtc.engine.bracket import Bracket
     from adtc.engine.record import RunRecord
 
 LONGEST = 60  # digits that a person may still want to see
@@ -35,16 +36,47 @@ def trees(count: int) -> str:
     return f"{about} trees (--json prints all {len(digits):,} digits)"
 
 
-def answer(count: int, status: str, more: str = "") -> Line:
+def answer(count: "int | Bracket", status: str, more: str = "") -> Line:
     """Write a number of trees as the first line of an answer.
 
     Examples
     --------
     >>> answer(2, "exact").text, answer(0, "exact", " in 0 cells").text
     ('2 trees (exact)', '0 trees in 0 cells (exact): no tree exists')
+    >>> from adtc.engine.bracket import Bracket
+    >>> answer(Bracket(17390, 10**9, finished="depth at most 2"), "partial").text
+    'between 17,390 and 1,000,000,000 trees (partial: the first is exact for depth at most 2)'
     """
+    if not isinstance(count, int):
+        return Line(_range(count, more), "bold")
     none = "" if count else ": no tree exists"
     return Line(f"{trees(count)}{more} ({status}){none}", "bold")
+
+
+def _range(count: "Bracket", more: str) -> str:
+    """Write what is known about a number of trees."""
+    if (drawn := count.estimate) is not None:
+        low, high = drawn.low.__floor__(), drawn.high.__ceil__()
+        return (
+            f"about {trees(round(drawn.value))}{more} (estimated: {drawn.confidence:.0%} sure "
+            f"between {_digits(low)} and {_digits(high)}, {drawn.draws:,} draws, seed {drawn.seed})"
+        )
+    lower, upper = (None if end is None else int(end) for end in (count.lower, count.upper))
+    first = f": the first is exact for {count.finished}" if count.finished else ""
+    if upper is None:
+        first = first.replace("the first is ", "")
+        return f"at least {trees(lower or 0)}{more} ({count.status}{first})"
+    return f"between {_digits(lower or 0)} and {trees(upper)}{more} ({count.status}{first})"
+
+
+def _digits(count: int) -> str:
+    return trees(count).split(" tree")[0]
+
+
+def limit_lines(record: "RunRecord") -> list[Line]:
+    """Say what stopped a run and how to go on, if something did."""
+    told = (("stopped", "stopped"), ("to go on", "advice"))
+    return [Line(f"{name}: {record.details[key]}") for name, key in told if record.details.get(key)]
 
 
 def number(value: Value) -> str:
@@ -154,22 +186,6 @@ def columns(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Line]:
 def files(paths: Sequence[str]) -> list[Line]:
     """Name the files that were written."""
     return [Line(""), Line(f"written: {', '.join(paths)}", "bold")] if paths else []
-
-
-def percent(share: Fraction | None) -> str:
-    """Write a share with one decimal; only 0 and 1 themselves become 0 % and 100 %.
-
-    Examples
-    --------
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10**6)), percent(Fraction(1)), percent(None)
-    ('33.3 %', '<0.1 %', '100 %', '-')
-    """
-    if share is None:
-        return "-"
-    if share in (0, 1):
-        return f"{int(100 * share)} %"
-    shown = f"{float(100 * share):.1f} %"
-    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(shown, shown)
 
 
 def file_size(size: int) -> str:

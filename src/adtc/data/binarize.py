@@ -11,10 +11,11 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from adtc.data.bits import Words, pack
+from adtc.data.bits import Codes, Words, pack
 from adtc.data.coding import Coding
 from adtc.data.columns import Column
 from adtc.data.cuts import interval_name
+from adtc.data.references import Spelled, reference_codes
 
 Test = Literal["is", "in", "equals", "other", "missing"]
 MAX_NBINS = 65_536
@@ -118,6 +119,11 @@ class Feature:
 class Binarizer:
     """All that is needed to read a new table like the one the features were made from.
 
+    Parameters
+    ----------
+    spelled
+        Per reference column that spells labels its own way, which label each spelling is.
+
     Notes
     -----
     A category that was not seen before counts as ``(other)`` where the column has that feature
@@ -131,11 +137,18 @@ class Binarizer:
     weights: str | None = None
     references: tuple[str, ...] = ()
     na: tuple[str, ...] = ()
+    spelled: tuple[tuple[str, Spelled], ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that the features look at, in order."""
         return tuple(dict.fromkeys(f.column for f in self.features))
+
+    def reference_codes(self, column: Column) -> Codes:
+        """Code a column of other labels, with the spellings that the first table had."""
+        spelled = dict(self.spelled).get(column.name, ())
+        given = {value: self.target.values[at] for value, at in spelled}
+        return reference_codes(column, self.target, given)[0]
 
     def bits(self, columns: Mapping[str, Column], n_rows: int) -> Words:
         """Evaluate all features: one row of words per feature."""
@@ -150,6 +163,11 @@ class Binarizer:
             "weights": self.weights,
             "references": list(self.references),
             "na": list(self.na),
+            **(
+                {"spelled": [[name, list(map(list, pairs))] for name, pairs in self.spelled]}
+                if self.spelled
+                else {}
+            ),
         }
 
     @classmethod
@@ -162,6 +180,10 @@ class Binarizer:
             saved["weights"],
             tuple(saved["references"]),
             tuple(saved["na"]),
+            tuple(
+                (name, tuple((value, at) for value, at in pairs))
+                for name, pairs in saved.get("spelled", ())
+            ),
         )
 
 

@@ -71,7 +71,7 @@ def fit_labels(
     coding, positive
         The positive class is a position in ``coding.values``; None if nobody named one of many.
     """
-    _check_no_missing("target", column)
+    check_no_missing("target", column)
     coding = _fit(column, cuts)
     n = len(coding.values)
     if n > MAX_CLASSES:
@@ -117,7 +117,7 @@ def fit_groups(column: Column, cuts: tuple[float, ...] = (), *, least: int = 2) 
 def label_codes(role: str, column: Column, coding: Coding) -> Codes:
     """Code a column by known values; an unknown or missing one is an error."""
     if MISSING not in coding.values:
-        _check_no_missing(role, column)
+        check_no_missing(role, column)
     codes = coding.codes(column)
     if (codes < 0).any():
         row = int((codes < 0).argmax())
@@ -139,7 +139,7 @@ def group_codes(groups: Coding | None, column: Column | None, n_rows: int) -> Co
 
 def row_weights(column: Column) -> Rows:
     """Check row multiplicities: whole numbers of at least 0 that are not all 0."""
-    _check_no_missing("weights", column)
+    check_no_missing("weights", column)
     column = column.numbers()
     for wrong, bad in (("negative", column.values < 0), ("fractional", column.values % 1 != 0)):
         if bad.any():
@@ -197,7 +197,8 @@ def _advice(column: Column, parts: str) -> str:
     return f"cut it into {parts}, for example with cuts={{'{column.name}': [c]}}"
 
 
-def _check_no_missing(role: str, column: Column) -> None:
+def check_no_missing(role: str, column: Column) -> None:
+    """Refuse a column with missing values where each row needs one."""
     missing = column.codes < 0
     if missing.any():
         raise DataError(

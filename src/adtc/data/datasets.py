@@ -3,9 +3,14 @@
 The files are gzipped CSV with a header; ``bundled/README.md`` says how they were made.
 """
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Unpack
 
+import pyarrow as pa
+
+from adtc.data.files import read_table
 from adtc.data.read import TableOptions, read_sheet
 from adtc.data.sheet import Sheet
 from adtc.data.table import Data
@@ -138,14 +143,24 @@ def load_dataset(name: str, **options: Unpack[LoadOptions]) -> Data:
 
 def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
     """Read and encode a bundled table, but make no features yet; as in ``load_dataset``."""
-    # Imported here because it brings in modules that nothing else needs.
-    from importlib.resources import as_file, files
-
     info = next((d for d in _DATASETS if d.name == name), None)
     if info is None:
         raise DataError(unknown("dataset", name, [d.name for d in _DATASETS]))
-    with as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz") as path:
+    with _file(name) as path:
         return read_sheet(path, sep=",", **_with_defaults(info, dict(options)))
+
+
+def dataset_table(name: str) -> pa.Table:
+    """Read the columns of a bundled table as they are in its file."""
+    with _file(name) as path:
+        return read_table(path, sep=",")
+
+
+def _file(name: str) -> AbstractContextManager[Path]:
+    # Imported here because it brings in modules that nothing else needs.
+    from importlib.resources import as_file, files
+
+    return as_file(files("adtc.data") / "bundled" / f"{name}.csv.gz")
 
 
 def _with_defaults(info: DatasetInfo, options: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from adtc.data.coding import BINARY
 from adtc.data.columns import Scalar, format_number, format_scalar
 from adtc.data.description import Classes, ColumnSummary, Description
-from adtc.data.warnings import percent
+from adtc.text import percent
 
 COLUMNS = 100  # columns listed; JSON has all
 WARNINGS = 20

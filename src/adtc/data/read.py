@@ -1,7 +1,7 @@
 """Read a file into ``Data``."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
@@ -23,6 +23,7 @@ class TableOptions(BinningOptions, total=False):
     positive: Scalar | None
     weights: str | None
     references: Sequence[str]
+    reference_labels: Mapping[str, Mapping[str, Scalar]] | None
     drop: Sequence[str]
     na: Sequence[str] | None
 
@@ -63,8 +64,8 @@ def read(
         ``test``, and features are made of the others alone: see ``held_out``.
     **options
         ``target`` (needed), ``sensitive``, ``use_sensitive``, ``positive``, ``weights``,
-        ``references``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``, ``numeric``,
-        ``onehot``, ``max_categories`` and ``types``, as in ``Data.from_frame``.
+        ``references``, ``reference_labels``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``,
+        ``numeric``, ``onehot``, ``max_categories`` and ``types``, as in ``Data.from_frame``.
 
     Examples
     --------

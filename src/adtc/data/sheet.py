@@ -4,7 +4,7 @@
 values that ``Data`` no longer has. Every column is encoded once.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
@@ -18,11 +18,12 @@ from adtc.data.coding import (
     fit_groups,
     fit_labels,
     group_codes,
-    label_codes,
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
 from adtc.data.frames import arrow_table, check_known, check_roles
+from adtc.data.references import Spelled, reference_codes
+from adtc.errors import DataError, unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,6 +45,8 @@ class Sheet:
         Row multiplicities; all 1 without a column of weights.
     references
         Other label columns as pairs of name and codes.
+    spelled
+        Per such column that spells labels its own way, which label each spelling is.
     names
         All columns of the table, in order.
     """
@@ -62,6 +65,7 @@ class Sheet:
     weights_column: str | None
     references: tuple[tuple[str, Codes], ...]
     na: tuple[str, ...]
+    spelled: tuple[tuple[str, Spelled], ...] = ()
     names: tuple[str, ...] = ()
 
     def taken(self, rows: Rows) -> "Sheet":
@@ -102,6 +106,7 @@ def frame_sheet(
     positive: Scalar | None = None,
     weights: str | None = None,
     references: Sequence[str] = (),
+    reference_labels: Mapping[str, Mapping[str, Scalar]] | None = None,
     drop: Sequence[str] = (),
     na: Sequence[str] | None = None,
     parse_text: bool = False,
@@ -136,6 +141,7 @@ def frame_sheet(
         labels, place = fit_labels(y_column, cuts, positive, rows)
     z_column = get(sensitive) if sensitive else None
     groups = fit_groups(z_column, options.given.get(z_column.name, ())) if z_column else None
+    others = _references(references, get, labels, reference_labels or {})
     taken = (named | options.ignored) - ({sensitive} if use_sensitive else set())
     return Sheet(
         name=name,
@@ -148,18 +154,25 @@ def frame_sheet(
         groups=groups,
         weights=rows,
         weights_column=weights,
-        references=_references(references, get, labels),
+        references=tuple((name, codes) for name, codes, _ in others),
         columns={c: get(c) for c in table.column_names if c not in taken},
         left_out=tuple(c for c in table.column_names if c in {*drop, *options.ignored}),
         na=spellings,
+        spelled=tuple((name, spelled) for name, _, spelled in others if spelled),
         names=tuple(table.column_names),
     )
 
 
 def _references(
-    names: Sequence[str], get: Any, labels: Coding | None
-) -> tuple[tuple[str, Codes], ...]:
+    names: Sequence[str],
+    get: Any,
+    labels: Coding | None,
+    given: Mapping[str, Mapping[str, Scalar]],
+) -> list[tuple[str, Codes, Spelled]]:
     """Code other label columns by the labels of the target; without one they are not coded."""
+    for name in given:
+        if name not in names:
+            raise DataError(unknown("reference column of reference_labels", name, names))
     if labels is None:
-        return ()
-    return tuple((r, label_codes("reference", get(r), labels)) for r in names)
+        return []
+    return [(name, *reference_codes(get(name), labels, given.get(name))) for name in names]

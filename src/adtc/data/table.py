@@ -125,6 +125,7 @@ class Data:
         positive: Scalar | None = None,
         weights: str | None = None,
         references: Sequence[str] = (),
+        reference_labels: Mapping[str, Mapping[str, Scalar]] | None = None,
         drop: Sequence[str] = (),
         na: Sequence[str] | None = None,
         parse_text: bool = False,
@@ -150,7 +151,10 @@ class Data:
             A column of whole numbers: how many equal rows each row stands for.
         references
             Columns with labels from elsewhere, such as a score to compare with, coded like the
-            target; they are no features.
+            target; they are no features. Other spellings of the labels (case, a final full stop;
+            no/yes, 0/1, false/true for two) are read as labels; ``binarizer.spelled`` tells.
+        reference_labels
+            Column of ``references`` to what its values stand for: ``{"score": {"High": "yes"}}``.
         drop
             Columns to leave out.
         na
@@ -186,6 +190,7 @@ class Data:
                 positive=positive,
                 weights=weights,
                 references=references,
+                reference_labels=reference_labels,
                 drop=drop,
                 na=na,
                 parse_text=parse_text,
@@ -212,7 +217,13 @@ class Data:
         check_features(features)
         names = tuple(name for name, _ in sheet.references)
         binarizer = Binarizer(
-            features, sheet.labels, sheet.groups, sheet.weights_column, names, sheet.na
+            features,
+            sheet.labels,
+            sheet.groups,
+            sheet.weights_column,
+            names,
+            sheet.na,
+            sheet.spelled,
         )
         return cls(
             name=sheet.name,
@@ -425,8 +436,7 @@ class Data:
             z=z,
             weights=np.ones(table.num_rows, np.int64) if weights is None else weights,
             references=tuple(
-                (r, label_codes("reference", column(table, r, recipe.na), recipe.target))
-                for r in recipe.references
+                (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
             tables=(),

@@ -19,6 +19,7 @@ from adtc.data.columns import Column, format_scalar
 from adtc.data.identifiers import FEW_ROWS, identifier, is_unique_number
 from adtc.data.sheet import Sheet
 from adtc.data.spellings import SpelledNumbers, differ_in_case, end_in_full_stop, spelled_numbers
+from adtc.text import percent
 
 STRONG = Fraction(8, 10)  # AUC of one column alone
 FEW = 3  # columns that strong; where more are, the target is easy and none of them stands out
@@ -272,20 +273,6 @@ def _target_warnings(column: Column, alone: Association, y: str) -> Iterator[Tab
             f"'{name}' alone is a strong predictor of '{y}' (AUC {float(alone.auc):.3f})",
             f"use {_drop(column)} if it is known only after '{y}'",
         )
-
-
-def percent(share: Fraction) -> str:
-    """Write a share with one decimal; only 0 and 1 themselves become 0 % and 100 %.
-
-    Examples
-    --------
-    >>> percent(Fraction(1, 3)), percent(Fraction(1, 10**6)), percent(Fraction(1))
-    ('33.3 %', '<0.1 %', '100 %')
-    """
-    if share in (0, 1):
-        return f"{int(100 * share)} %"
-    shown = f"{float(100 * share):.1f} %"
-    return {"0.0 %": "<0.1 %", "100.0 %": ">99.9 %"}.get(shown, shown)
 
 
 def _drop(column: Column) -> str:

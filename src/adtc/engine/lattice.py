@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,7 @@ from adtc.data.stack import Stack
 from adtc.engine.query import row_groups
 from adtc.errors import TooLargeError
 
+Rows = TypeVar("Rows", Data, Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
@@ -58,7 +60,7 @@ def rows_of(data: Data, groups: Sequence[Sequence[RowGroup]], *, merge: bool) ->
     """Take the rows that a plan's groups hold: of further tables only those it looks at."""
     named = (group.table for members in groups for group in members)
     rows = data.stack(table for table in dict.fromkeys(named) if table)
-    return compact(rows) if merge else rows
+    return min(rows, rows.merged(), key=_words) if merge else rows
 
 
 def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int64]:
@@ -104,7 +106,7 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
     return [int(weights[column.astype(bool)].sum()) for column in own]
 
 
-def compact(data: Data | Stack) -> Data | Stack:
+def compact(data: Rows) -> Rows:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
     return min(data, data.merged(), key=_words)
 
@@ -153,13 +155,30 @@ def numbered_paths(n: int, max_depth: int) -> _core.Lattice:
             f"{n} features and depth {max_depth} make {sum(sizes):.1e} subproblems, more than can "
             f"be numbered: choose less depth, fewer features or a larger minsup."
         )
+    return _numbered(n, levels, min(2, max_depth - levels))
+
+
+def numbered_leaves(n: int, max_depth: int) -> _core.Lattice:
+    """Lay out the numbers of all paths down to the leaves, as names: nothing is kept for each."""
+    levels = min(max_depth, n)
+    most = sum(math.comb(n, k) << k for k in range(levels + 1))
+    if most >= _ROOM:
+        raise TooLargeError(
+            f"{n} features and depth {max_depth} make {most:.1e} different leaves, more than can "
+            f"be numbered: choose less depth, fewer features or a larger minsup."
+        )
+    return _numbered(n, levels, 0)
+
+
+def _numbered(n: int, levels: int, rest: int) -> _core.Lattice:
+    sizes = (math.comb(n, k) << k for k in range(levels))
     return _core.Lattice(
         # one feature more than there are: ranks look one ahead, at numbers that no rank can reach
         binomial=_binomials(n + 2, levels + 3),
-        base=np.array([0, *itertools.accumulate(sizes)][: levels + 1], np.int64),
+        base=np.array([0, *itertools.accumulate(sizes)], np.int64),
         features=n,
         levels=levels,
-        rest=min(2, max_depth - levels),
+        rest=rest,
     )
 
 

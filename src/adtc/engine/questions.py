@@ -18,7 +18,7 @@ from adtc.data import Data
 from adtc.engine import scalar
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
-from adtc.engine.results import Count, Existence, ModelTensor, Optimum
+from adtc.engine.results import Count, Existence, ModelTensor, Number, Optimum
 from adtc.engine.run import Engine, opened, refuse_fast
 from adtc.engine.score import plain
 from adtc.engine.switches import Switches
@@ -37,7 +37,7 @@ def count(
     engine: Engine = "auto",
     switches: Switches = _ALL_ON,
     monitor: Monitor | None = None,
-) -> Count:
+) -> Number:
     """Count the trees of a space that satisfy a constraint.
 
     Parameters
@@ -96,7 +96,7 @@ def exists(
             question = run.ask(where=where, semiring=witness())
             cells = run.spec(question)
             tree = question.semiring.total(cells.values()).tree
-    return Existence(tree, run.record)
+    return Existence(tree, run.record, features=data.feature_names)
 
 
 def optimize(
@@ -144,7 +144,9 @@ def optimize(
     if best is None:
         return Optimum(None, None, {}, True, run.record)
     score, tree = best
-    return Optimum(tree, score, {objective: score}, True, run.record)
+    return Optimum(
+        tree, score, {objective: score}, True, run.record, score, features=data.feature_names
+    )
 
 
 def evaluate(

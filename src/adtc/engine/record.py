@@ -5,13 +5,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from fractions import Fraction
 from typing import Any, Literal
 
 from adtc._version import __version__
 from adtc.data import Data
 from adtc.engine.query import Space
 
-Status = Literal["exact", "bounded", "estimated"]
+Status = Literal["exact", "bounded", "estimated", "partial"]
 
 
 class Deferred:
@@ -107,9 +108,12 @@ def _tables(data: Data) -> dict[str, Any]:
     return {"tables": told} if told else {}
 
 
-def log10(count: int) -> float | None:
-    """Return the decimal logarithm of a count of any size; None for zero."""
-    if count <= 0:
+def log10(count: Fraction | int | None) -> float | None:
+    """Return the decimal logarithm of a count of any size; None for zero, or where unknown."""
+    if count is None or count <= 0:
         return None
-    shift = max(0, count.bit_length() - 1000)  # math.log10 takes what fits into a float
-    return math.log10(count >> shift) + shift * math.log10(2)
+    if count < 1:
+        return math.log10(count)
+    whole = round(count)
+    shift = max(0, whole.bit_length() - 1000)  # math.log10 takes what fits into a float
+    return math.log10(whole >> shift) + shift * math.log10(2)

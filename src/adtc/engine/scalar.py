@@ -63,7 +63,7 @@ def sum_over_trees(
     paths = Found.blank(lattice, len(groups), 0)
     Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), paths)
     counts = paths.counts
-    wanted = _leading(lattice, support(counts, costs.group_label) >= question.minsup)
+    wanted = leading(lattice, support(counts, costs.group_label) >= question.minsup)
     sums, found = np.zeros(sum(sizes)), np.zeros(sum(sizes), bool)
 
     def job(some: range) -> None:
@@ -109,7 +109,7 @@ def _metrics(
     return np.array(weights, np.float64).reshape(shape), np.array(constants, np.float64)
 
 
-def _leading(lattice: _core.Lattice, exists: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def leading(lattice: _core.Lattice, exists: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Mark the paths of the last level that exist, and those that lead to one."""
     behind = np.zeros(len(exists), np.int64)
     _core.lead_to_live(lattice, exists, behind)

@@ -12,12 +12,13 @@ import numpy as np
 
 from adtc.algebra.affine import Affine
 from adtc.algebra.formula import value
-from adtc.algebra.metrics import LeafRows, Primitive
+from adtc.algebra.metrics import DEPTH, SIZE, SUPPORT, LeafRows, Primitive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree, leaf_of, paths
-from adtc.data import Data
+from adtc.data import Codes, Data
 from adtc.data.stack import Stack
 from adtc.engine.query import Definitions, Question, Space, ask, every_row, row_groups
+from adtc.errors import QueryError
 
 
 def score(
@@ -52,6 +53,39 @@ def score(
     return {text: plain(score) for text, score in scores}
 
 
+def score_decisions(
+    said: Codes, data: Data, metrics: Sequence[str], *, define: Definitions | None = None
+) -> dict[str, Fraction | int | None]:
+    """Compute metrics of decisions that any model has made, exactly.
+
+    Parameters
+    ----------
+    said
+        Per row of the table the position of the label that was decided.
+    metrics, define
+        As in `score`; without those of a tree itself, such as its size.
+
+    Examples
+    --------
+    >>> import adtc, numpy as np
+    >>> data = adtc.Data.from_arrays([[1], [1], [0]], [1, 0, 0])
+    >>> score_decisions(np.array([1, 1, 0], np.int32), data, ["error", "acc"])
+    {'error': 1, 'acc': Fraction(2, 3)}
+    """
+    question = ask(data, Space(minsup=0), semiring=COUNT, metrics=metrics, define=define)
+    for axis in question.axes:
+        if axis.name in (SIZE.name, DEPTH.name, SUPPORT.name):
+            raise QueryError(
+                f"'{axis.name}' is a property of a tree, and decisions that came without one have "
+                f"none: ask for a metric of what is predicted."
+            )
+    # the rows that were decided alike are one leaf: such metrics only add up over rows
+    leaves = _arrived(range(len(data.labels)), said, data)
+    environment = question.environment([_measure(axis, leaves) for axis in question.axes])
+    scores = ((text, value(term, environment)) for text, term in question.metrics)
+    return {text: plain(score) for text, score in scores}
+
+
 def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Fraction:
     """Compute one affine form over a question's axes for one tree exactly."""
     leaves = _leaves(tree, every_row(data, question.schema))
@@ -62,15 +96,23 @@ def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Frac
 
 def _leaves(tree: Tree, data: Data | Stack) -> list[tuple[int, LeafRows]]:
     """Send every row down the tree; give each leaf's label and what arrived there, by weight."""
-    groups, member = row_groups(data)
     ways = list(paths(tree))
-    counts = np.zeros((len(ways), len(groups)), dtype=np.int64)
-    np.add.at(counts, (leaf_of(tree, data.dense()), member), data.weights)
-    leaves = []
-    for way, row in zip(ways, counts.tolist(), strict=True):
-        arrived = tuple((group, n) for group, n in zip(groups, row, strict=True) if n)
-        leaves.append((way.label, LeafRows(arrived, len(way.literals))))
-    return leaves
+    arrived = _arrived([way.label for way in ways], leaf_of(tree, data.dense()), data)
+    return [
+        (label, LeafRows(rows.counts, len(way.literals)))
+        for way, (label, rows) in zip(ways, arrived, strict=True)
+    ]
+
+
+def _arrived(labels: Sequence[int], place: Codes, data: Data | Stack) -> list[tuple[int, LeafRows]]:
+    """Count the rows at each place by their groups."""
+    groups, member = row_groups(data)
+    counts = np.zeros((len(labels), len(groups)), dtype=np.int64)
+    np.add.at(counts, (place, member), data.weights)
+    return [
+        (label, LeafRows(tuple((g, n) for g, n in zip(groups, row, strict=True) if n), 0))
+        for label, row in zip(labels, counts.tolist(), strict=True)
+    ]
 
 
 def _measure(axis: Primitive, leaves: Sequence[tuple[int, LeafRows]]) -> int:

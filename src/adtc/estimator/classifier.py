@@ -1,9 +1,9 @@
-"""Our half of `TreeSetClassifier`: fit by picking the best tree of all, predict with it.
+"""Our half of `TreeSetClassifier`: fit by picking the best tree of all, predict with it or by vote.
 
 The other half are scikit-learn's base classes, which are joined in the package's ``__init__``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from adtc.engine.query import Space
 from adtc.errors import DataError, QueryError, UnknownColumnError, unknown
 from adtc.estimator.picking import Rule, pick
 from adtc.estimator.tables import as_table, is_frame, labelled
+from adtc.estimator.voting import Voting, decided
 from adtc.models import TreeModel
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ if TYPE_CHECKING:
 
     from adtc.engine.record import RunRecord
     from adtc.profiles import Profile
+    from adtc.profiles.people import VoteShares
 
 Array = npt.NDArray[Any]
 _TWO = 2
+_MADE_LATER = ("_profile", "_good")
 
 
 class PickingMixin:
@@ -67,6 +70,15 @@ class PickingMixin:
         Seed for ``tie="random"``.
     n_jobs
         Threads; None is one, -1 all processors.
+    vote
+        ``"best"``: the best tree predicts. ``"all"``: all good trees do; ``predict_proba`` is the
+        exact share of them that predict each class, and ``predict`` follows the majority.
+    tolerance
+        Which trees are good, if they vote: those that satisfy ``where`` and whose objective is at
+        most this share of its best value away from it. None: all that satisfy ``where``.
+    abstain
+        κ between 0 and 1: ``predict`` gives None for rows whose self-consistency, the probability
+        that two different good trees agree, is below κ. None always predicts a class.
 
     Attributes
     ----------
@@ -78,6 +90,8 @@ class PickingMixin:
         The run record of the search.
     profile_
         All trees that satisfy ``where``, by ``metrics``; computed when first asked for.
+    good_
+        The trees that vote under ``vote="all"``, as a profile.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -98,6 +112,12 @@ class PickingMixin:
     └─ no: yes   (2 rows, 100 %)
     >>> fitted.predict([[27, 0]]).tolist(), fitted.value_, fitted.profile_.count
     (['no'], 0, 18)
+
+    All trees with at most one error vote:
+
+    >>> voting = TreeSetClassifier(max_depth=1, vote="all", tolerance=None, where="error <= 1")
+    >>> voting.fit(X, y).predict_proba([[27, 0], [38, 0]]).round(2).tolist()
+    [[0.67, 0.33], [0.33, 0.67]]
     """
 
     tree_: Tree
@@ -111,6 +131,7 @@ class PickingMixin:
     _order: Array
     _space: Space
     _profile: "Profile"
+    _good: "Profile"
 
     def __init__(  # noqa: PLR0917 - scikit-learn's parameters may be given by position
         self,
@@ -130,6 +151,9 @@ class PickingMixin:
         random_state: Any = None,
         n_jobs: int | None = None,
         types: Mapping[str, Literal["numeric", "category", "ignore"]] | None = None,
+        vote: Literal["best", "all"] = "best",
+        tolerance: float | str | None = 0.05,
+        abstain: float | str | None = None,
     ) -> None:
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
@@ -147,6 +171,9 @@ class PickingMixin:
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.types = types
+        self.vote = vote
+        self.tolerance = tolerance
+        self.abstain = abstain
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the best tree.
@@ -159,6 +186,7 @@ class PickingMixin:
         from sklearn.utils import check_random_state
 
         rule = Rule(self.optimize, self.where, self.tie)
+        Voting(self.vote, self.tolerance, self.abstain)  # refuses what cannot be meant
         table, y, weights = self._checked(X, y, sample_weight)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < _TWO:
@@ -188,23 +216,42 @@ class PickingMixin:
         assert found.value is not None
         self.tree_, self.value_, self.record_ = found.tree, found.value, found.record
         self.model_ = TreeModel(found.tree, data)
-        self.__dict__.pop("_profile", None)
+        for made in _MADE_LATER:
+            self.__dict__.pop(made, None)
+        if self.vote == "all":
+            self.good_  # noqa: B018  # made now: predicting is to change nothing
         return self
 
     def predict(self, X: Any) -> Array:
-        """Predict the class of each row."""
+        """Predict the class of each row; under ``abstain``, None where good trees disagree."""
+        if self.vote == "all":
+            return decided(self.vote_shares(X), self.classes_, self._order, self.abstain)
         leaves = self.apply(X)
         at_leaves = np.array([leaf.label for leaf in self.model_.leaves])
         predicted: Array = self.classes_[self._order[at_leaves[leaves]]]
         return predicted
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Give each row the class shares of its leaf; columns follow ``classes_``."""
+        """Give each row the class shares of its leaf, or of the good trees' votes.
+
+        Columns follow ``classes_``.
+        """
         from sklearn.utils.validation import check_is_fitted
 
         check_is_fitted(self)
-        by_label = self.model_.predict_proba(self._table(X, reset=False))
+        if self.vote == "all":
+            by_label = self.vote_shares(X).shares
+        else:
+            by_label = self.model_.predict_proba(self._table(X, reset=False))
         return by_label[:, np.argsort(self._order)]
+
+    def vote_shares(self, X: Any) -> "VoteShares":
+        """Count for each row the good trees that predict each class, exactly."""
+        from sklearn.utils.validation import check_is_fitted
+
+        check_is_fitted(self)
+        table = self._table(X, reset=False)
+        return self.good_.vote_shares(table, monitor=self._monitor())
 
     def apply(self, X: Any) -> npt.NDArray[np.int32]:
         """Find the leaf that each row reaches, numbered from the left."""
@@ -216,26 +263,35 @@ class PickingMixin:
     @property
     def profile_(self) -> "Profile":
         """All trees that satisfy ``where``, by ``metrics``; computed when first asked for."""
+        if "_profile" not in self.__dict__:
+            self._profile = self._all(self.metrics, self.where)
+        return self._profile
+
+    @property
+    def good_(self) -> "Profile":
+        """The trees that vote under ``vote="all"``."""
+        if "_good" not in self.__dict__:
+            rule = Rule(self.optimize, self.where, self.tie)
+            voting = Voting(self.vote, self.tolerance, self.abstain)
+            self._good = self._all([rule.term], voting.where(rule, self.value_))
+        return self._good
+
+    def _all(self, metrics: Sequence[str], where: str | Formula | None) -> "Profile":
         from sklearn.utils.validation import check_is_fitted
 
         from adtc.profiles import profile
 
         check_is_fitted(self)
-        if "_profile" not in self.__dict__:
-            assert self.model_.data is not None
-            self._profile = profile(
-                self.model_.data,
-                self._space,
-                list(self.metrics),
-                where=self.where,
-                monitor=self._monitor(),
-            )
-        return self._profile
+        assert self.model_.data is not None
+        return profile(
+            self.model_.data, self._space, list(metrics), where=where, monitor=self._monitor()
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         base: Any = super()
         state: dict[str, Any] = dict(base.__getstate__())
-        state.pop("_profile", None)  # large, and quickly made again
+        for made in _MADE_LATER:
+            state.pop(made, None)  # large, and quickly made again
         return state
 
     def __sklearn_tags__(self) -> Any:

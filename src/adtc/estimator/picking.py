@@ -1,7 +1,7 @@
 """Which tree of all to take: an objective, a constraint, and what to do about ties."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from adtc.algebra.formula import Comparison, Formula, Number, all_of, parse, parse_term
@@ -90,7 +90,7 @@ def pick(rule: Rule, data: Data, space: Space, seed: int, monitor: Monitor) -> O
         every = profile(data, space, [rule.term], where=rule.best(found.value), monitor=monitor)
         tree = every.draw(1, seed=seed)[0].tree
         found.record.seed = seed
-    return Optimum(tree, found.value, found.metrics, found.proved, found.record)
+    return replace(found, tree=tree)
 
 
 def _optimum(

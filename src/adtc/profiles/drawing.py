@@ -48,9 +48,9 @@ def draw(
     >>> [(drawn.rank, drawn.metrics["error"]) for drawn in draw(trees, 3, seed=1)]
     [(1, 2), (5, 3), (3, 1)]
     """
-    _at_least_one("n", n)
+    at_least_one("n", n)
     cells = NumberedTrees.of(profile)
-    seed, rng = _random(seed)
+    seed, rng = seeded(seed)
     if where is None:
         count = cells.some("the constraints of this profile")
         return cells.trees(_uniform_below(rng, count, n), seed)
@@ -98,7 +98,7 @@ def best(
 
     Trees on which it is undefined are left out, so there may be fewer than k.
     """
-    _at_least_one("k", k)
+    at_least_one("k", k)
     cells = NumberedTrees.of(profile)
     if (minimize is None) == (maximize is None):
         raise QueryError("name what is best: either minimize=... or maximize=..., and not both.")
@@ -133,7 +133,7 @@ def spread(profile: Profile, k: int, *, by: Sequence[str] | None = None) -> list
     its first tree is returned. Cells where a metric is undefined are left out, and no two picks
     agree on all metrics, so there may be fewer than k.
     """
-    _at_least_one("k", k)
+    at_least_one("k", k)
     cells = NumberedTrees.of(profile)
     points, kept = _points(profile, profile.names if by is None else by)
     if not len(kept):
@@ -156,7 +156,7 @@ def different(
     of rows (by weight) that they label differently. Trees that predict like a picked one are not
     picked, so there may be fewer than k.
     """
-    _at_least_one("k", k)
+    at_least_one("k", k)
     drawn = draw(profile, among, seed=seed)
     data = profile.need_source("drawing").data
     dense = data.dense()
@@ -192,7 +192,7 @@ def _points(profile: Profile, metrics: Sequence[str]) -> tuple[Array, Array]:
     return np.stack(scaled, axis=1), kept
 
 
-def _random(seed: int | None) -> tuple[int, np.random.Generator]:
+def seeded(seed: int | None) -> tuple[int, np.random.Generator]:
     """Return the seed in use and its generator."""
     if seed is None:
         seed = secrets.randbits(63)
@@ -217,6 +217,7 @@ def _uniform_below(rng: np.random.Generator, count: int, n: int) -> list[int]:
     return drawn
 
 
-def _at_least_one(name: str, value: int) -> None:
+def at_least_one(name: str, value: int) -> None:
+    """Refuse a number that is not whole or below 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise QueryError(f"{name} is {value!r}, expected a whole number of at least 1.")

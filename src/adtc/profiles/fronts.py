@@ -30,7 +30,7 @@ from adtc.data import Data
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.questions import count, exists, model_tensor, optimize
-from adtc.engine.record import Status, recording
+from adtc.engine.record import recording
 from adtc.engine.run import Engine, with_extremes
 from adtc.engine.score import score
 from adtc.errors import TooLargeError
@@ -222,7 +222,7 @@ class Search:
         found = sorted(self._found, key=lambda point: point.costs)
         self.record.num_cells, self.record.seconds = len(found), monotonic() - self._started
         if stopped is not None:
-            self.record.status = cast(Status, PARTIAL)
+            self.record.status = PARTIAL
             self.record.details["stopped"] = stopped
         return Front(
             self.maximize,

@@ -1,6 +1,7 @@
 """Make a profile: one run of an engine, kept with its circuit."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,11 +11,15 @@ from adtc.engine.keys import ascending
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Definitions, Space
+from adtc.engine.record import RunRecord
 from adtc.engine.run import Engine, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wide import limbs_of
 from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
+
+if TYPE_CHECKING:
+    from adtc.engine.fast import Result
 
 _ALL_ON = Switches()
 
@@ -68,21 +73,25 @@ def profile(
         record = run.record
         question = run.ask(where=where, metrics=tuple(metrics))
         if (narrow := run.narrowed(question)) is not None:
-            result = run.fast(narrow)
-            order = ascending(result.keys)
-            keys, trees, terms = result.keys[order], result.values[order], result.terms()
-            if result.depths is not None:  # a cell of a circuit holds trees of several depths
-                axes = {name: column[order] for name, column in result.axes().items()}
-                return _counted(Profile(axes, trees, terms, record))
-            source = Source(data, space, result.circuit)
-            cells = AxisColumns(result.plan.axes, keys)
-            return _counted(Profile(cells, trees, terms, record, keys, source))
+            return profile_of(run.fast(narrow), data, space, record)
         found = sorted(run.spec(question).items())
         names = [axis.name for axis in question.axes]
         indices = np.array([index for index, _ in found], np.int64).reshape(-1, len(names))
         columns = {name: indices[:, i] for i, name in enumerate(names)}
         trees = limbs_of([n for _, n in found])
         return _counted(Profile(columns, trees, dict(question.metrics), record))
+
+
+def profile_of(result: "Result", data: Data, space: Space, record: RunRecord) -> Profile:
+    """Make a profile of what the fast engine found."""
+    order = ascending(result.keys)
+    keys, trees, terms = result.keys[order], result.values[order], result.terms()
+    if result.depths is not None:  # a cell of a circuit holds trees of several depths
+        axes = {name: column[order] for name, column in result.axes().items()}
+        return _counted(Profile(axes, trees, terms, record))
+    source = Source(data, space, result.circuit)
+    cells = AxisColumns(result.plan.axes, keys)
+    return _counted(Profile(cells, trees, terms, record, keys, source))
 
 
 def _counted(made: Profile) -> Profile:

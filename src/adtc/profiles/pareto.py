@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adtc.algebra.trees import Tree, to_json
 from adtc.data import Data
 from adtc.engine.columns import Truths
-from adtc.engine.record import RunRecord
+from adtc.engine.record import RunRecord, Status
 from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -34,7 +34,7 @@ from adtc.profiles.writing import (
 )
 
 Ranks = npt.NDArray[np.int64]  # [point, criterion]; less is better
-PARTIAL = "partial"
+PARTIAL: Status = "partial"
 _FEW = 4096  # pairs that are compared at once rather than divided further
 
 

@@ -45,14 +45,19 @@ if TYPE_CHECKING:
 
     from adtc.algebra.semiring import Semiring
     from adtc.algebra.trees import Tree
+    from adtc.data import Scalar
     from adtc.engine.circuit import Circuit
+    from adtc.profiles.baselines import Baseline
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
+    from adtc.profiles.decisions import Deciding, Discrepancy
     from adtc.profiles.difference import Difference
     from adtc.profiles.generalization import Generalization
+    from adtc.profiles.leaving import LeaveOneOut
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
+    from adtc.profiles.people import VoteShares
     from adtc.profiles.reliance import Reliance
 
 X = TypeVar("X", Formula, Term)
@@ -308,6 +313,30 @@ class Profile:
         from adtc.profiles.difference import difference
 
         return difference(self, other, **options)
+
+    def vote_shares(self, frame: object = None, **options: Any) -> "VoteShares":
+        """Count the good trees by what they predict: see `adtc.profiles.people.vote_shares`."""
+        from adtc.profiles.people import vote_shares
+
+        return vote_shares(self, frame, **options)
+
+    def discrepancy(self, baseline: "Baseline", **options: Any) -> "Discrepancy":
+        """Find how many decisions change: see `adtc.profiles.decisions.discrepancy`."""
+        from adtc.profiles.decisions import discrepancy
+
+        return discrepancy(self, baseline, **options)
+
+    def deciding(self, decisions: "Mapping[int, Scalar]", **options: Any) -> "Deciding":
+        """Find the trees that decide cases in given ways: `adtc.profiles.decisions.deciding`."""
+        from adtc.profiles.decisions import deciding
+
+        return deciding(self, decisions, **options)
+
+    def leave_one_out(self, **options: Any) -> "LeaveOneOut":
+        """Count who enters and leaves without a row: `adtc.profiles.leaving.leave_one_out`."""
+        from adtc.profiles.leaving import leave_one_out
+
+        return leave_one_out(self, **options)
 
     def marginal(self, metric: str) -> "Marginal":
         """Count the trees by one metric: see `adtc.profiles.marginals.marginal`."""

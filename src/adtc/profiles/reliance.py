@@ -7,7 +7,7 @@ Everything is exact: MR is a ratio of two sums over leaves.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from adtc.data.hybrids import variables
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
+from adtc.engine.record import Status
 from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.profiles.making import profile as make_profile
@@ -46,6 +47,9 @@ class RelianceRange:
     min, max
         MCR− and MCR+; None where no good tree has errors, so that no ratio is defined. Trees
         without errors are left out of ratios.
+    status
+        ``"exact"``; ``"partial"`` where a limit ended the search: then good trees reach at least
+        from min to max.
     """
 
     column: str
@@ -54,6 +58,7 @@ class RelianceRange:
     max: Fraction | None
     min_tree: Tree | None
     max_tree: Tree | None
+    status: Status = "exact"
 
     @property
     def metric(self) -> str:
@@ -72,6 +77,7 @@ class RelianceRange:
         return {
             "column": self.column,
             "variant": self.variant,
+            "status": self.status,
             **{name: None if end is None else float(end) for name, end in ends.items()},
             **{f"{name}_exact": None if end is None else str(end) for name, end in ends.items()},
         }
@@ -171,10 +177,12 @@ def reliance(
     options: dict[str, Any] = {"define": define, "engine": engine, "monitor": monitor}
     found = count(data, space, where, **options)
     formula = parse(where) if isinstance(where, str) else where
-    extremes = found.record.details.get("extremes", {})  # of all trees: they are found only once
+    # values of all trees are found only once
+    extremes = found.record.details.get("extremes", {}) if found.record else {}
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
-    return [way.counted(c) if found <= _FEW else way.searched(c) for c in wanted]
+    few = isinstance(found, int) and found <= _FEW
+    return [way.counted(c) if few else way.searched(c) for c in wanted]
 
 
 def of_profile(
@@ -234,7 +242,8 @@ class _Ranges:
         metric, about = f"{self.variant}[{column}]", (self.data, self.space)
         least = optimize(*about, minimize=metric, where=self.good, **self.options)
         largest = optimize(*about, maximize=metric, where=self.good, **self.options)
-        return self._between(column, (least.value, least.tree), (largest.value, largest.tree))
+        found = self._between(column, (least.value, least.tree), (largest.value, largest.tree))
+        return found if least.proved and largest.proved else replace(found, status="partial")
 
     def profile(self, column: str) -> Profile:
         metrics = [f"{self.variant}[{column}]", "error"]

@@ -75,11 +75,11 @@ def single_sentence(profile: Profile, good: str) -> str:
     return f"The largest {words.title_text(good)} is {value_text(found.largest)}."
 
 
-def trees_text(n: int) -> str:
-    """Write a number of trees."""
+def trees_text(n: int, such: str = "") -> str:
+    """Write a number of trees, with a word before them."""
     if not n:
-        return "no tree"
-    return f"{views.count_text(n)} {'tree' if n == 1 else 'trees'}"
+        return f"no {such}tree"
+    return f"{views.count_text(n)} {such}{'tree' if n == 1 else 'trees'}"
 
 
 def _are(n: int) -> str:

@@ -5,82 +5,20 @@ would follow.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-import numpy.typing as npt
-
-from adtc.algebra.trees import Tree, predict
-from adtc.data import Data
-from adtc.data.columns import format_scalar
 from adtc.models.small import fewer_text, hidden_counts
+from adtc.profiles.rates import Changes, GroupCounts, impact_ratios
 from adtc.profiles.writing import fixed, grouped
 
-ALL = "all rows"
 NOT_SHOWN = "not shown"
-
-
-@dataclass(frozen=True, slots=True)
-class GroupCounts:
-    """The rows of one group, by weight.
-
-    Parameters
-    ----------
-    positive, selected, true_positive
-        Rows that are truly positive, predicted positive, and both; None without a positive label.
-    wrong
-        Rows predicted wrong.
-    """
-
-    name: str
-    rows: int
-    wrong: int
-    positive: int | None = None
-    selected: int | None = None
-    true_positive: int | None = None
-
-    @property
-    def negative(self) -> int:
-        """Count the rows that are truly negative."""
-        return self.rows - (self.positive or 0)
-
-
-def group_counts(data: Data, tree: Tree) -> list[GroupCounts]:
-    """Count the rows of every group by what is true and what a tree says; all rows come first.
-
-    Examples
-    --------
-    >>> from adtc.algebra.trees import Leaf, Split
-    >>> frame = {"f": [1, 0, 1, 0], "sex": ["f", "f", "m", "m"], "y": [1, 0, 0, 0]}
-    >>> data = Data.from_frame(frame, target="y", sensitive="sex")
-    >>> [(g.name, g.selected, g.wrong) for g in group_counts(data, Split(0, Leaf(1), Leaf(0)))]
-    [('all rows', 2, 1), ('f', 1, 0), ('m', 1, 1)]
-    """
-    said = predict(tree, data.dense())
-    parts = [(ALL, np.ones(data.n_rows, bool))]
-    parts += [(format_scalar(name), data.z == at) for at, name in enumerate(data.groups)]
-    return [_counts(data, said, name, rows) for name, rows in parts]
-
-
-def _counts(
-    data: Data, said: npt.NDArray[np.int32], name: str, rows: npt.NDArray[np.bool_]
-) -> GroupCounts:
-    def total(which: npt.NDArray[np.bool_]) -> int:
-        return int(data.weights[rows & which].sum())
-
-    wrong = total(said != data.y)
-    if data.positive is None:
-        return GroupCounts(name, total(rows), wrong)
-    true, yes = data.y == data.positive, said == data.positive
-    return GroupCounts(name, total(rows), wrong, total(true), total(yes), total(true & yes))
 
 
 def base_rows(counts: Sequence[GroupCounts], small: int) -> list[list[str]]:
     """Write size and base rate of every group: name, rows, share, truly positive, base rate."""
     whole = counts[0].rows
     written = []
-    for group, (no_rows, no_split) in zip(counts, _hidden(counts, small), strict=True):
+    for group, (no_rows, no_split) in zip(counts, hidden_groups(counts, small), strict=True):
         size = _instead(group.rows, small) if no_rows else grouped(group.rows)
         cells = [group.name, size, NOT_SHOWN if no_rows else rate_text(group.rows, whole)]
         if group.positive is not None:
@@ -97,7 +35,7 @@ def rate_rows(counts: Sequence[GroupCounts], small: int) -> list[list[str]]:
     rate; the four in the middle are left out without a positive label.
     """
     written = []
-    for group, (no_rows, no_split) in zip(counts, _hidden(counts, small), strict=True):
+    for group, (no_rows, no_split) in zip(counts, hidden_groups(counts, small), strict=True):
         cells = [group.name]
         if group.positive is not None:
             assert group.selected is not None
@@ -117,12 +55,73 @@ def rate_rows(counts: Sequence[GroupCounts], small: int) -> list[list[str]]:
     return written
 
 
+AUDIT_HEAD = (
+    "rows",
+    "base rate",
+    "selected",
+    "selection rate",
+    "impact ratio",
+    "true positive rate",
+    "false positive rate",
+    "error rate",
+)
+
+
+def audit_rows(counts: Sequence[GroupCounts], small: int) -> list[list[str]]:
+    """Write size, base rate and treatment of every group; ``AUDIT_HEAD`` names the columns.
+
+    The impact ratio compares with the most selected group; where that one is hidden, all are.
+    """
+    hidden = hidden_groups(counts, small)
+    ratios = impact_ratios(counts)
+    no_ratio = any(gone and ratio == 1 for (gone, _), ratio in zip(hidden, ratios, strict=True))
+    written = []
+    for group, ratio, (no_rows, no_split) in zip(counts, ratios, hidden, strict=True):
+        selected, hit = group.selected or 0, group.true_positive or 0
+        size = _instead(group.rows, small) if no_rows else grouped(group.rows)
+        base = NOT_SHOWN if no_split else rate_text(group.positive or 0, group.rows)
+        treated = [grouped(selected), rate_text(selected, group.rows), _ratio_text(ratio)]
+        if no_rows:
+            treated = [NOT_SHOWN] * 3
+        elif no_ratio and ratio is not None:
+            treated[2] = NOT_SHOWN
+        rates = [NOT_SHOWN] * 2 if no_split else [
+            rate_text(hit, group.positive or 0), rate_text(selected - hit, group.negative)
+        ]  # fmt: skip
+        wrong = NOT_SHOWN if no_rows else rate_text(group.wrong, group.rows)
+        written.append([group.name, size, base, *treated, *rates, wrong])
+    return written
+
+
+CHANGES_HEAD = ("rows", "decisions that change", "share", "gain", "lose")
+
+
+def change_rows(
+    found: Sequence[Changes], counts: Sequence[GroupCounts], small: int
+) -> list[list[str]]:
+    """Write how many decisions change in every group; ``CHANGES_HEAD`` names the columns."""
+    written = []
+    for change, (no_rows, _) in zip(found, hidden_groups(counts, small), strict=True):
+        if no_rows:
+            written.append([change.name, *[NOT_SHOWN] * 5])
+            continue
+        cells = [grouped(change.rows), grouped(change.changed)]
+        cells += [rate_text(change.changed, change.rows)]
+        cells += [grouped(change.gained), grouped(change.lost)]
+        written.append([change.name, *cells])
+    return written
+
+
+def _ratio_text(ratio: Fraction | None) -> str:
+    return "" if ratio is None else fixed(ratio, 2)
+
+
 def some_hidden(counts: Sequence[GroupCounts], small: int) -> bool:
     """Tell whether a group, or its positive or negative rows, are too few to be shown."""
-    return any(no_split for _, no_split in _hidden(counts, small))
+    return any(no_split for _, no_split in hidden_groups(counts, small))
 
 
-def _hidden(counts: Sequence[GroupCounts], small: int) -> list[tuple[bool, bool]]:
+def hidden_groups(counts: Sequence[GroupCounts], small: int) -> list[tuple[bool, bool]]:
     """Per group: hide its rows, and hide how many of them are positive.
 
     All rows together are never hidden: what is to be kept back are parts of them.

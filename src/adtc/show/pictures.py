@@ -1,6 +1,7 @@
 """One door to all pictures: `plot` draws what it is given, each kind in its own way."""
 
 import math
+from dataclasses import replace
 from functools import partial, singledispatch
 from itertools import pairwise
 from typing import Any
@@ -9,9 +10,11 @@ from adtc.engine.record import log10
 from adtc.errors import QueryError
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
+from adtc.profiles.decisions import Discrepancy
 from adtc.profiles.difference import DifferenceTable
 from adtc.profiles.marginals import Marginal
 from adtc.profiles.pareto import Front
+from adtc.profiles.people import VoteShares
 from adtc.profiles.writing import grouped
 from adtc.show.charts import (
     Bars,
@@ -40,6 +43,8 @@ from adtc.show.style import (
     new_figure,
     styled,
 )
+from adtc.show.vote_drawing import draw_curves, draw_histogram
+from adtc.show.voting import BINS, disagreement_data, histogram_data
 
 _ACROSS, _UP = 0.8, 0.75  # about the share of a picture that is not labels
 _MOST_TICKS = 20  # bars that are labelled one by one
@@ -47,7 +52,7 @@ _MOST_TICKS = 20  # bars that are labelled one by one
 
 @singledispatch
 def plot(thing: Any, **options: Any) -> Picture:
-    """Draw a cross-table, a difference of two, a front, a curve or a marginal.
+    """Draw a cross-table, a difference of two, a front, a curve, a marginal, votes, a discrepancy.
 
     Parameters
     ----------
@@ -65,6 +70,9 @@ def plot(thing: Any, **options: Any) -> Picture:
         For fronts over more than two criteria: which two to show.
     upto
         For tolerance curves: the largest tolerance.
+    kind, label, bins, by_group, small
+        For votes: "histogram" of the vote shares for a label, or "disagreement" curve; with a part
+        for every group of at least so many people.
 
     Returns
     -------
@@ -73,7 +81,8 @@ def plot(thing: Any, **options: Any) -> Picture:
     """
     raise QueryError(
         f"there is no picture of a {type(thing).__name__}: plot takes a cross-table, a difference "
-        f"of cross-tables, a front, a tolerance or penalty curve, or a marginal."
+        f"of cross-tables, a front, a tolerance or penalty curve, a marginal, votes, or a "
+        f"discrepancy."
     )
 
 
@@ -145,6 +154,38 @@ def _(thing: Marginal, *, ax: Any = None, **look: Any) -> Picture:
         else:
             _draw_bars(chart, data)
     return Picture(chart.figure)
+
+
+@plot.register
+def _(
+    thing: VoteShares,
+    *,
+    ax: Any = None,
+    kind: str = "histogram",
+    label: Any = None,
+    bins: int = BINS,
+    by_group: bool = True,
+    small: int = 0,
+    **look: Any,
+) -> Picture:
+    if kind not in ("histogram", "disagreement"):
+        raise QueryError(f"kind is {kind!r}, expected 'histogram' or 'disagreement'.")
+    with _Chart(ax, _look(look)) as chart:
+        if kind == "histogram":
+            data = histogram_data(thing, label, bins=bins, by_group=by_group, small=small)
+            chart.name_axes(f"share of good trees that predict {data.label}", "people (%)")
+            draw_histogram(chart.ax, data, chart.size) if data.parts else chart.say_none()
+        else:
+            curves = disagreement_data(thing, by_group=by_group, small=small)
+            chart.name_axes("variance p(1 − p) of the vote", "people above it (%)")
+            draw_curves(chart.ax, curves, chart.size) if curves else chart.say_none()
+    return Picture(chart.figure)
+
+
+@plot.register
+def _(thing: Discrepancy, *, ax: Any = None, **look: Any) -> Picture:
+    renamed = replace(thing.distribution, metric=f"decisions changed against {thing.baseline}")
+    return plot(renamed, ax=ax, **look)
 
 
 class _Chart:

@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from adtc._version import __version__
+from adtc.engine.record import RunRecord
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
 from adtc.show import words
@@ -35,16 +36,23 @@ def python_call(profile: Profile) -> str:
     adtc.profile(data, adtc.Space(max_depth=1, minsup=1, labels='any', trivial_splits=True),
                  ['size'])
     """
-    space, asked = profile.record.conventions, profile.record.question
-    given = ", ".join(f"{name}={space[name]!r}" for name in _SPACE if space.get(name) is not None)
+    asked = profile.record.question
     metrics = asked.get("metrics", list(profile.names))
     where = f", where={asked['where']!r}" if asked.get("where") else ""
-    return f"adtc.profile(data, adtc.Space({given}),\n             {metrics!r}{where})"
+    return f"adtc.profile(data, {space_call(profile.record)},\n             {metrics!r}{where})"
 
 
-def facts(profile: Profile, made: datetime) -> list[tuple[str, str]]:
+def space_call(run: RunRecord) -> str:
+    """Write the space of a run as the call that makes it."""
+    space = run.conventions
+    given = [f"{name}={space[name]!r}" for name in _SPACE if space.get(name) is not None]
+    if share := space.get("min_leaf_share"):
+        given.append(f"min_leaf_share={share!r}")
+    return f"adtc.Space({', '.join(given)})"
+
+
+def facts(run: RunRecord, made: datetime) -> list[tuple[str, str]]:
     """List source, fingerprints, dates and versions as pairs of a term and its text."""
-    run = profile.record
     told: dict[str, Any] = run.details.get("made", {})
     pairs = [("Source", _source(told.get("source"), run.data["name"]))]
     if digest := told.get("source", {}).get("sha256"):
@@ -55,7 +63,7 @@ def facts(profile: Profile, made: datetime) -> list[tuple[str, str]]:
     pairs.append(("Report written", date_text(made)))
     software = [f"adtc {__version__}", f"Python {platform.python_version()}", *_versions()]
     pairs.append(("Versions", ", ".join(software)))
-    return pairs + [pair for pair in words.record(profile) if pair[0] != "Data fingerprint"]
+    return pairs + [pair for pair in words.record(run) if pair[0] != "Data fingerprint"]
 
 
 def _source(source: dict[str, Any] | None, name: str) -> str:

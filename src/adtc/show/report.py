@@ -18,7 +18,8 @@ from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.profile import Profile
 from adtc.show import provenance, sections, views, words
-from adtc.show.assets import bundled, hash_of, report_style
+from adtc.show.assets import bundled
+from adtc.show.document import body, document, nav
 from adtc.show.exhibits import exhibits
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 Pair = tuple[str, str]
-Parts = dict[str, tuple[str, str]]  # per anchor the heading and the text of a section
 _MOST_TABLES = 5
 _BINS = 10
 
@@ -157,7 +157,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
         "definitions": ("What the metrics mean", sections.definitions_html(profile)),
-        "conventions": ("How trees are counted", list_html(words.conventions(profile))),
+        "conventions": ("How trees are counted", list_html(words.conventions(profile.record))),
         "record": ("How to make this again", _again(profile, wanted, made)),
     }
     if not more:
@@ -174,43 +174,11 @@ def _page(whole: Profile, wanted: Contents) -> str:
         f"<code>{escaped(str(profile.record.data['fingerprint'])[:16])}</code></p>"
         f"{sections.note_html(wanted.note)}"
         f'<section id="finding" aria-label="The finding">'
-        f"{sections.finding_html(profile, whole, wanted.where, shown)}</section>{_nav(parts)}"
+        f"{sections.finding_html(profile, whole, wanted.where, shown)}</section>{nav(parts)}"
         "</header>"
     )
     data = json_text({"landscapes": landscapes, "count": str(profile.count)})
-    return _document(heading, header + _body(parts), data)
-
-
-def _nav(parts: Parts) -> str:
-    links = "".join(f'<li><a href="#{key}">{name}</a></li>' for key, (name, _) in parts.items())
-    return f'<nav aria-label="Contents"><ol>{links}</ol></nav>'
-
-
-def _body(parts: Parts) -> str:
-    return "".join(
-        f'<section id="{key}" aria-labelledby="{key}-title">'
-        f'<h2 id="{key}-title">{name}</h2>{text}</section>'
-        for key, (name, text) in parts.items()
-    )
-
-
-def _document(heading: str, body: str, data: str) -> str:
-    script = bundled("report.js")
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src {hash_of(script)}; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="generator" content="adtc {__version__}">'
-        f'<title>{heading}</title><link rel="icon" href="data:,">'
-        f"<style>\n{report_style()}</style></head><body>"
-        f'<main class="report">{body}</main>'
-        f'<script type="application/json" id="adtc-data">{data}</script>'
-        f'<script type="module">{script}</script></body></html>\n'
-    )
+    return document(heading, header + body(parts), data=data, script=bundled("report.js"))
 
 
 def _again(profile: Profile, wanted: Contents, made: datetime) -> str:
@@ -222,7 +190,7 @@ def _again(profile: Profile, wanted: Contents, made: datetime) -> str:
         if wanted.small
         else "All numbers are shown, however small."
     )
-    pairs = [*provenance.facts(profile, made), ("Small numbers", hidden)]
+    pairs = [*provenance.facts(profile.record, made), ("Small numbers", hidden)]
     return f'<pre class="commands">{lines}</pre>{pairs_html(pairs)}'
 
 

@@ -11,6 +11,7 @@ from adtc.profiles.generalization import Generalization
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
+from adtc.profiles.rates import group_counts
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import finding, groups, views, words
 from adtc.show.exhibits import MOST_POINTS, Exhibits, Shown, main_criteria
@@ -111,17 +112,17 @@ def _generalization(found: Generalization) -> str:
     rows = [[exact_text(x) or "", grouped(n)] for x, n in found.steps()]
     name = f"{found.table}.{found.metric}"
     return (
-        f"<h3>{_title(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
+        f"<h3>{title_html(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
         f"{escaped(found.defined_by)}; a table that chose them flatters them.</p>"
         f"{table_html(['loss of more than', 'trees'], rows)}"
     )
 
 
 def _both(table: Crosstab) -> str:
-    return " and ".join(_title(name) for name in (table.x, table.y))
+    return " and ".join(title_html(name) for name in (table.x, table.y))
 
 
-def _title(name: str) -> str:
+def title_html(name: str) -> str:
     """Write a metric's name for people, with the one that formulas use."""
     title = words.title_text(name)
     return escaped(name) if title == name else f"{escaped(title)} ({escaped(name)})"
@@ -152,7 +153,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
         text += table + _drawn_note(shown)
         text += "".join(tree_card(one, whole, small) for one in shown.on_front)
     for front in rest:
-        title = " and ".join(map(_title, front.names))
+        title = " and ".join(map(title_html, front.names))
         points, trees = words.many(len(front), "point"), words.many(front.count, "tree")
         text += (
             f"<details open><summary>{title}: {points}, {trees}</summary>"
@@ -173,8 +174,8 @@ def _drawn_note(shown: Exhibits) -> str:
 
 
 def _front_table(front: Front, trees: "Mapping[int, DrawnTree]") -> str:
-    head = [f"{_title(name)}<small>more is better</small>" for name in front.maximize]
-    head += [f"{_title(name)}<small>less is better</small>" for name in front.minimize]
+    head = [f"{title_html(name)}<small>more is better</small>" for name in front.maximize]
+    head += [f"{title_html(name)}<small>less is better</small>" for name in front.minimize]
     rows = []
     for at, point in enumerate(front.points[:MOST_POINTS]):
         cells = [
@@ -243,29 +244,35 @@ def _outside(chosen: Profile, shown: Shown) -> str:
 def tree_card(shown: Shown, whole: Profile, small: int, remark: str = "") -> str:
     """Write a tree: number, why it is shown, metrics, picture, rules."""
     drawn = shown.drawn
-    model = TreeModel(drawn.tree, drawn.data)
+    body, wide = tree_body(TreeModel(drawn.tree, drawn.data), small, f"tree {grouped(drawn.rank)}")
+    metrics = "".join(
+        f'<div><dt>{title_html(name)}</dt><dd title="{escaped(exact_text(value))}">'
+        f"{finding.value_text(value)}</dd></div>"
+        for name, value in drawn.metrics.items()
+    )
+    roles = "".join(f'<span class="role">{escaped(role)}</span>' for role in shown.roles)
+    return (
+        f'<article class="tree-card{wide}" id="tree-{drawn.rank}">'
+        f"<h3>Tree {grouped(drawn.rank)} of {grouped(whole.count)} {roles}</h3>{remark}"
+        f'<dl class="figures">{metrics}</dl>{body}'
+        f'<p class="note no-print">In Python: <code>profile.tree({drawn.rank})</code></p></article>'
+    )
+
+
+def tree_body(model: TreeModel, small: int, name: str) -> tuple[str, str]:
+    """Write the picture of a tree and its rules, and the class of a card that is too wide."""
     picture = model.to_svg(small=small)
     width = _width(picture)
     rules = "".join(
         f'<li>{escaped(rule.claim)} <span class="evidence">{escaped(rule.evidence)}</span></li>'
         for rule in model.rules(small=small)
     )
-    metrics = "".join(
-        f'<div><dt>{_title(name)}</dt><dd title="{escaped(exact_text(value))}">'
-        f"{finding.value_text(value)}</dd></div>"
-        for name, value in drawn.metrics.items()
-    )
-    roles = "".join(f'<span class="role">{escaped(role)}</span>' for role in shown.roles)
-    wide = " wide" if width > _WIDE else ""
-    return (
-        f'<article class="tree-card{wide}" id="tree-{drawn.rank}">'
-        f"<h3>Tree {grouped(drawn.rank)} of {grouped(whole.count)} {roles}</h3>{remark}"
-        f'<dl class="figures">{metrics}</dl><div class="tree-body">'
-        f'<div class="tree-picture" style="--natural:{width:g}px" tabindex="0" '
-        f'role="group" aria-label="Picture of tree {grouped(drawn.rank)}">{picture}</div>'
+    body = (
+        f'<div class="tree-body"><div class="tree-picture" style="--natural:{width:g}px" '
+        f'tabindex="0" role="group" aria-label="Picture of {escaped(name)}">{picture}</div>'
         f'<ol class="rules">{rules}</ol></div>'
-        f'<p class="note no-print">In Python: <code>profile.tree({drawn.rank})</code></p></article>'
     )
+    return body, " wide" if width > _WIDE else ""
 
 
 def _width(picture: str) -> float:
@@ -283,13 +290,13 @@ def groups_html(profile: Profile, shown: Exhibits, small: int) -> str:
             "its circuit, or no tree is shown.</p>"
         )
     data = every[0].drawn.data
-    counts = [groups.group_counts(data, one.drawn.tree) for one in every]
+    counts = [group_counts(data, one.drawn.tree) for one in every]
     sensitive = escaped(str(data.sensitive)) if data.sensitive else ""
     positive = "" if data.positive is None else escaped(str(data.labels[data.positive]))
     first = f"group by {sensitive}" if sensitive else ""
     head = [first, "rows", "share of all rows"]
     head += [f"truly {positive}", f"share truly {positive} (base rate)"] if positive else []
-    text = "<h3>The table</h3>" + _plain_table(head, groups.base_rows(counts[0], small))
+    text = "<h3>The table</h3>" + plain_table(head, groups.base_rows(counts[0], small))
     if groups.some_hidden(counts[0], small):
         text += (
             f'<p class="note">Groups, and positive or negative rows of a group, that are fewer '
@@ -305,12 +312,13 @@ def groups_html(profile: Profile, shown: Exhibits, small: int) -> str:
         text += (
             f'<div class="rates"><h3>{_link(one.drawn.rank, "Tree")} '
             f'<span class="note">{roles}</span></h3>'
-            f"{_plain_table(head, groups.rate_rows(found, small))}</div>"
+            f"{plain_table(head, groups.rate_rows(found, small))}</div>"
         )
     return text
 
 
-def _plain_table(head: list[str], rows: list[list[str]]) -> str:
+def plain_table(head: list[str], rows: list[list[str]]) -> str:
+    """Write a table of plain text."""
     return table_html(head, [[escaped(cell) for cell in row] for row in rows])
 
 
@@ -335,7 +343,7 @@ def _moment(found: Moments) -> list[str]:
         for v in (found.least, found.largest)
     ]
     lost = f"{grouped(found.undefined)} trees" if found.undefined else "no tree"
-    return [_title(found.metric), ends[0], mean, deviation, ends[1], lost]
+    return [title_html(found.metric), ends[0], mean, deviation, ends[1], lost]
 
 
 def definitions_html(profile: Profile) -> str:

@@ -87,8 +87,8 @@ def overview(profile: Profile) -> View:
         "status": profile.status,
         "question": [list(pair) for pair in words.question(profile)],
         "glossary": words.glossary(profile),
-        "conventions": words.conventions(profile),
-        "record": [list(pair) for pair in words.record(profile)],
+        "conventions": words.conventions(profile.record),
+        "record": [list(pair) for pair in words.record(profile.record)],
         "metrics": [metric(profile, name) for name in profile.names],
         "drawable": profile.source is not None,
     }

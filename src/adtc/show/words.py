@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from adtc.algebra.metrics import RATIONALS, RELIANCE, Schema
+from adtc.engine.record import RunRecord
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import grouped
 
@@ -238,9 +239,9 @@ def _conditions(profile: Profile, extra: str | None) -> str:
     return f"{told} Over all trees, {values}." if values else told
 
 
-def conventions(profile: Profile) -> list[str]:
+def conventions(run: RunRecord) -> list[str]:
     """List the choices that decide every count, as sentences."""
-    space = profile.record.conventions
+    space = run.conventions
     majority = space["labels"] == "majority"
     share = space.get("min_leaf_share", 0)
     return [
@@ -266,16 +267,22 @@ def conventions(profile: Profile) -> list[str]:
     ]
 
 
-def record(profile: Profile) -> list[tuple[str, str]]:
+def record(run: RunRecord) -> list[tuple[str, str]]:
     """List what is needed to repeat and to judge the run."""
-    run = profile.record
     exact = {
         "exact": "exact: every number is the true one",
         "bounded": "bounded: the true numbers lie within stated limits",
-        "estimated": "estimated from a sample",
+        "estimated": "estimated from drawn trees, within stated intervals",
+        "partial": "partial: exact for what was finished, a part of what was asked",
     }
+    limits = [
+        (name, str(run.details[key]))
+        for name, key in (("Finished", "finished"), ("Stopped by", "stopped"), ("Go on", "advice"))
+        if key in run.details
+    ]
     return [
         ("Kind of answer", exact[run.status]),
+        *limits,
         ("Software", f"adtc {run.version}, {_ENGINES.get(run.engine, run.engine)} engine"),
         ("Time", f"{run.seconds:.2f} s"),
         ("Work", f"{grouped(run.cell_scan)} pairs of cells combined (cell_scan)"),

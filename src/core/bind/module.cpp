@@ -5,6 +5,8 @@
 #include "types.h"
 
 namespace adtc {
+void bind_adjoint(nb::module_& module);
+void bind_bayes(nb::module_& module);
 void bind_costs(nb::module_& module);
 void bind_inside(nb::module_& module);
 void bind_forecast(nb::module_& module);
@@ -23,6 +25,7 @@ NB_MODULE(ADTC_MODULE, module) {
     module.def("supports", &adtc::supports, nanobind::arg("level"),
                "Tell whether this machine has the instructions of a level.");
     adtc::bind_types(module);
+    adtc::bind_bayes(module);
     adtc::bind_costs(module);
     adtc::bind_inside(module);
     adtc::bind_forecast(module);
@@ -32,4 +35,5 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_tensors(module);
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
+    adtc::bind_adjoint(module);
 }

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "../routing.h"
-#include "tensors.h"
+#include "circuit.h"
 
 namespace adtc {
 namespace {
@@ -56,18 +56,12 @@ class BoundCursor {
                 Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
                 Array<const bool, 1> live, const std::vector<BoundLevel>& levels, Array<const Index, 1> twin_starts,
                 Array<const Index, 1> twin_features, Array<const bool, 1> twin_flipped, Index most_bytes)
-        : table_(table),
-          lattice_(lattice),
-          leaves_(leaves),
-          multiplicity_(std::move(multiplicity)),
-          counts_(std::move(counts)),
-          budgets_(std::move(budgets)),
-          live_(std::move(live)),
-          levels_(levels),
+        : circuit_(table, lattice, leaves, std::move(multiplicity), std::move(counts), std::move(budgets),
+                   std::move(live), levels),
           twin_starts_(std::move(twin_starts)),
           twin_features_(std::move(twin_features)),
           twin_flipped_(std::move(twin_flipped)) {
-        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); }, leaves_.leaves);
+        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); }, circuit_.leaves().leaves);
     }
 
     std::tuple<NumpyArray<Index>, NumpyArray<Index>> unrank(AnyKeys keys, Array<const Limb, 2> ranks,
@@ -86,10 +80,10 @@ class BoundCursor {
     std::vector<Limb> rank(Array<const Index, 1> codes, Array<const Index, 1> twins, AnyKeys keys) {
         const Index starts[2] = {0, static_cast<Index>(codes.shape(0))};
         bool fits = codes.shape(0) == keys.shape(0) && twins.shape(0) == keys.shape(0) &&
-                    is_forest({starts, span_of(codes)}, lattice_.features,
-                              leaves_.any([](const auto& leaves) { return leaves.labels(); }));
+                    is_forest({starts, span_of(codes)}, circuit_.lattice().features,
+                              circuit_.leaves().any([](const auto& leaves) { return leaves.labels(); }));
         for (std::size_t at = 0; fits && at < codes.shape(0); ++at)
-            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < multiplicity_(codes(at)));
+            fits = codes(at) < 0 || (twins(at) >= 0 && twins(at) < circuit_.multiplicity()[codes(at)]);
         if (!fits) throw nb::value_error("the arrays of the tree do not belong together");
         return visit([&]<class Key>(Cursor<Key>& cursor) {
             const MeasuredTree<Key> tree{span_of(codes), span_of(twins), keys_of<Key>(keys)};
@@ -129,7 +123,7 @@ class BoundCursor {
 
     At child(At at, Index feature, bool negative) {
         return visit([&](auto& cursor) {
-            if (feature < 0 || feature >= lattice_.features) throw nb::value_error("there is no such feature");
+            if (feature < 0 || feature >= circuit_.lattice().features) throw nb::value_error("there is no such feature");
             const Position found = cursor.child(position(at), feature, negative);
             return At{found.path, found.side, found.end};
         });
@@ -145,62 +139,31 @@ class BoundCursor {
   private:
     Position position(const At& at) const {
         const Position found{std::get<0>(at), std::get<1>(at), std::get<2>(at)};
-        const Index literals = 2 * lattice_.features;
-        if (found.path < 0 || found.path >= lattice_.size() || found.side >= literals || found.end >= literals)
+        const Index literals = 2 * circuit_.lattice().features;
+        if (found.path < 0 || found.path >= circuit_.lattice().size() || found.side >= literals || found.end >= literals)
             throw nb::value_error("there is no such place in the circuit");
         return found;
     }
 
     template <class Key>
     CursorPtr<Key> opened(const Leaves<Key>& leaves, Index most_bytes) const {
-        CircuitView<Key> circuit;
-        circuit.table = &table_;
-        circuit.lattice = &lattice_;
-        circuit.leaves = leaves;
-        circuit.multiplicity = span_of(multiplicity_);
-        circuit.counts = grid_of(counts_);
-        circuit.budgets = grid_of(budgets_);
-        circuit.live = span_of(live_);
-        for (const BoundLevel& bound : levels_) {
-            const auto* const level = std::get_if<Level<Key>>(&bound.level);
-            if (level == nullptr) throw nb::value_error("the keys of a level are not as wide as the leaves'");
-            circuit.levels.push_back(*level);
-        }
-        if (!belongs_together(circuit)) throw nb::value_error("the arrays of the circuit do not belong together");
+        if (!belong_together()) throw nb::value_error("the arrays of the twins do not belong together");
         const Twins twins{span_of(twin_starts_), span_of(twin_features_), span_of(twin_flipped_)};
-        return std::make_unique<Cursor<Key>>(std::move(circuit), twins, most_bytes);
+        return std::make_unique<Cursor<Key>>(circuit_.view(leaves), twins, most_bytes);
     }
 
     /// Nobody looks at the ends of arrays later.
-    template <class Key>
-    bool belongs_together(const CircuitView<Key>& circuit) const {
-        const Index n = lattice_.features, groups = table_.groups(), paths = lattice_.size();
-        const Index functionals = circuit.leaves.functionals(), labels = circuit.leaves.labels();
-        bool fits = table_.features() == n && circuit.leaves.groups() == groups && labels > 0 &&
-                    static_cast<Index>(multiplicity_.shape(0)) == n && circuit.counts.rows == paths &&
-                    circuit.counts.columns == groups && circuit.budgets.rows == paths &&
-                    circuit.budgets.columns == functionals && static_cast<Index>(live_.shape(0)) == paths &&
-                    (circuit.levels.empty() || static_cast<Index>(circuit.levels.size()) == lattice_.levels + 1) &&
-                    static_cast<Index>(twin_starts_.shape(0)) == n + 1 &&
+    bool belong_together() const {
+        const auto multiplicity = circuit_.multiplicity();
+        const std::size_t n = static_cast<std::size_t>(circuit_.lattice().features);
+        bool fits = multiplicity.size() == n && twin_starts_.shape(0) == n + 1 &&
                     twin_features_.shape(0) == twin_flipped_.shape(0) && twin_starts_(0) == 0 &&
-                    twin_starts_(static_cast<std::size_t>(n)) == static_cast<Index>(twin_features_.shape(0));
-        for (Index f = 0; fits && f < n; ++f)
-            fits = multiplicity_(f) > 0 && twin_starts_(f + 1) - twin_starts_(f) == multiplicity_(f);
-        for (std::size_t at = 0; fits && at < circuit.levels.size(); ++at) {
-            const Level<Key>& level = circuit.levels[at];
-            fits = static_cast<Index>(level.starts.size()) == lattice_.paths(static_cast<Index>(at)) &&
-                   level.cells.limbs > 0 && (at == 0 || level.cells.functionals == functionals);
-        }
+                    twin_starts_(n) == static_cast<Index>(twin_features_.shape(0));
+        for (std::size_t f = 0; fits && f < n; ++f) fits = twin_starts_(f + 1) - twin_starts_(f) == multiplicity[f];
         return fits;
     }
 
-    BoundTable table_;
-    BoundLattice lattice_;
-    BoundLeaves leaves_;
-    Array<const Index, 1> multiplicity_;
-    Array<const Index, 2> counts_, budgets_;
-    Array<const bool, 1> live_;
-    std::vector<BoundLevel> levels_;
+    BoundCircuit circuit_;
     Array<const Index, 1> twin_starts_, twin_features_;
     Array<const bool, 1> twin_flipped_;
     std::mutex mutex_;

@@ -1,0 +1,164 @@
+"""The command that looks for a less discriminatory alternative to the model in use."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adtc.cli import completion, text
+from adtc.cli.asking import Asked, table_command
+from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
+from adtc.cli.output import Answer, Line, check_output
+from adtc.cli.provenance import command_line, provenance
+from adtc.cli.running import watched
+
+if TYPE_CHECKING:
+    from adtc.data import Data
+    from adtc.models import TreeModel
+    from adtc.profiles.audited import Audit
+
+
+@table_command(
+    Option("--decision", metavar="COLUMN",
+           help="Column with the decisions of the model in use; never a feature."),
+    Option("--decision-label", "decision_labels", metavar="VALUE=LABEL", multiple=True,
+           callback=pairs,
+           help="Which label of the target a value of that column stands for. Repeatable."),
+    Option("--tree", metavar="TREE",
+           help="The model in use as a tree: a file with its JSON, a saved profile (with --rank), "
+                "or its text, '<feature, yes, no>'."),
+    Option("--rank", metavar="RANK", callback=ranks, multiple=True,
+           help="The tree of a saved profile given to --tree, from 0."),
+    Option("--floor", metavar="FORMULA", shell_complete=completion.metrics,
+           help="What a tree must reach, such as 'acc >= 0.8' (default: the accuracy of the model "
+                "in use). Alone, the most accurate such tree stands for the model in use."),
+    Option("--gap", metavar="METRIC", default="dp", show_default=True,
+           shell_complete=completion.metrics, help="The gap that is to be smaller."),
+    Option("--consider", metavar="SHARE",
+           help="Show trees that predict both labels and whose leaves have labels that at least "
+                "this share of their rows has (default 0.4; 0: any)."),
+    Option("--report", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Write one HTML page with finding, trees, rates and origin."),
+    Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Write the rows whose decision would change as CSV."),
+    Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
+    Option("--note", metavar="TEXT", section=OUTPUT,
+           help="What you want to say; it stands below the title."),
+    Option("--small", metavar="N", callback=whole(0), section=OUTPUT,
+           help="Leaves and groups of fewer rows show no numbers in the page (default 10)."),
+    example="adtc audit german-credit --maxdep 2 --relminsup 0.1 --floor 'acc >= 0.72' "
+            "--report audit.html",
+)  # fmt: skip
+def audit(
+    asked: Asked,
+    *,
+    decision: str | None,
+    decision_labels: dict[str, str] | None,
+    tree: str | None,
+    rank: tuple[int, ...],
+    report: Path | None,
+    rows: Path | None,
+    title: str | None,
+    note: str | None,
+    small: int | None,
+    **options: Any,
+) -> Answer:
+    """Look for trees as good as the model in use with a smaller gap."""
+    from adtc.show.audit_words import lines
+
+    check_output(report, asked.table, "--report")
+    check_output(rows, asked.table, "--rows")
+    _check(asked, decision, decision_labels, tree, rank)
+    asked = asked.with_reference(decision, decision_labels)
+    data = asked.data()
+    options["decision"] = decision
+    if tree is not None:
+        options |= _tree_in_use(tree, rank, data, asked)
+    found = _answered(asked, data, options)
+    found.record.details["made"] = provenance(asked.table)
+    files = []
+    if report is not None:
+        found.report(report, title=title, note=note, small=small, command=command_line())
+        files.append(str(report))
+    if rows is not None:
+        found.write_rows(rows, numbers=asked.kept_rows())
+        files.append(str(rows))
+    return Answer(
+        {
+            **found.to_json(),
+            "report": None if report is None else str(report),
+            "rows": None if rows is None else str(rows),
+            "certificate": None,
+        },
+        [
+            *(Line(line, style) for line, style in lines(found)),
+            *text.files(files),
+            *text.footer(found.record),
+        ],
+    )
+
+
+def _check(
+    asked: Asked,
+    decision: str | None,
+    labels: dict[str, str] | None,
+    tree: str | None,
+    rank: tuple[int, ...],
+) -> None:
+    """Refuse what belongs to no question, before the table is read."""
+    from adtc.errors import QueryError
+
+    if asked.where is not None:
+        raise QueryError(
+            "an audit's condition is its floor: give '" + asked.where + "' to --floor instead of "
+            "--where."
+        )
+    if labels and decision is None:
+        raise QueryError("--decision-label says how to read the column of --decision: name it.")
+    if rank and tree is None:
+        raise QueryError("--rank chooses a tree of the saved profile given to --tree: name it.")
+    if len(rank) > 1:
+        raise QueryError("the model in use is one tree: give --rank once.")
+
+
+def _answered(asked: Asked, data: "Data", options: dict[str, Any]) -> "Audit":
+    """Search, as far as the limits allow."""
+    from adtc.errors import TooLargeError
+    from adtc.profiles.auditing import Inquiry
+
+    monitor = asked.monitor()
+    given = {name: value for name, value in options.items() if value is not None}
+    inquiry = Inquiry(
+        data, asked.space(), **given, define=asked.define, engine=asked.engine, monitor=monitor
+    )
+    try:
+        return watched(inquiry.run, monitor)
+    except TooLargeError as reason:  # the clock ran out while a kernel was busy
+        return inquiry.found(stopped=str(reason))
+
+
+def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -> dict[str, Any]:
+    """Read a tree: over the table's own features, or else by what it predicts for the rows."""
+    from adtc.algebra.trees import parse_tree
+
+    if tree.lstrip().startswith("<"):
+        return {"tree": parse_tree(tree, data.feature_names, data.labels)}
+    model = _saved_tree(tree, rank)
+    if model.binarizer.features == data.features and model.labels == data.labels:
+        return {"tree": model.tree}
+    said, kept = model.predict(asked.raw_table()), asked.kept_rows()
+    return {"decision": said if kept is None else said[kept]}
+
+
+def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":
+    """Read a tree from its JSON, or from a saved profile by its rank."""
+    import adtc
+    from adtc.cli.sources import is_saved
+    from adtc.errors import QueryError
+    from adtc.models import TreeModel
+
+    if is_saved(tree):
+        if not rank:
+            raise QueryError(f"'{tree}' is a saved profile: say which of its trees with --rank.")
+        return adtc.load_profile(tree).tree(rank[0]).model
+    if rank:
+        raise QueryError(f"'{tree}' is no saved profile, so --rank chooses nothing: leave it out.")
+    return TreeModel.from_json(Path(tree).read_text(encoding="utf-8"))

@@ -1,0 +1,57 @@
+"""Votes as an Arrow table, one line per row of the table they are about."""
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from adtc.atomic import replacing
+from adtc.profiles.tables import RECORD
+
+if TYPE_CHECKING:
+    from adtc.profiles.people import VoteShares
+
+
+def people_table(votes: "VoteShares") -> pa.Table:
+    """Make an Arrow table of votes.
+
+    Notes
+    -----
+    The columns are ``row``, ``weight``, ``group``, per class ``votes[LABEL]`` and
+    ``share[LABEL]``, then ``self_consistency``. Votes are decimal strings (floats under Gibbs
+    weights).
+    """
+    people = votes.people
+    columns: dict[str, pa.Array] = {
+        "row": pa.array(range(len(votes)), pa.int64()),
+        "weight": pa.array(people.weights, pa.int64()),
+    }
+    if people.groups:
+        columns["group"] = pa.array([people.groups[z] for z in people.z.tolist()], pa.string())
+    for at, (label, text) in enumerate(zip(votes.labels, votes.label_texts, strict=True)):
+        own = votes.counts[:, at].tolist()
+        columns[f"votes[{text}]"] = (
+            pa.array([str(n) for n in own], pa.string())
+            if votes.exact
+            else pa.array(own, pa.float64())
+        )
+        columns[f"share[{text}]"] = pa.array(votes.share(label).floats, from_pandas=True)
+    consistency = votes.self_consistency().floats
+    columns["self_consistency"] = pa.array(consistency, from_pandas=True)
+    told = votes.record.to_json() | {"total": str(votes.total)}
+    return pa.table(columns).replace_schema_metadata(
+        {RECORD: json.dumps(told, default=str).encode()}
+    )
+
+
+def write_people(votes: "VoteShares", path: str | PathLike[str]) -> None:
+    """Write the table as Parquet where the name says so, else as CSV; whole or not at all."""
+    from pyarrow import csv, parquet
+
+    with replacing(path) as file:
+        if Path(path).suffix.lower() == ".parquet":
+            parquet.write_table(votes.table, file)
+        else:
+            csv.write_csv(votes.table, file)
