@@ -9,6 +9,7 @@ Everything is exact: MR is a ratio of two sums over leaves.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adtc.algebra.formula import Formula, parse
@@ -24,6 +25,7 @@ from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.profiles.making import profile as make_profile
 from adtc.profiles.profile import Profile
+from adtc.profiles.writing import aligned, approximate
 
 if TYPE_CHECKING:
     from adtc.profiles.marginals import Marginal
@@ -81,6 +83,22 @@ class RelianceRange:
             **{name: None if end is None else float(end) for name, end in ends.items()},
             **{f"{name}_exact": None if end is None else str(end) for name, end in ends.items()},
         }
+
+
+class RelianceRanges(tuple[RelianceRange, ...]):
+    """The ranges of several variables, one after the other."""
+
+    __slots__ = ()
+
+    def plot(self, **options: Any) -> Any:
+        """Draw a bar from the least to the largest reliance for each variable."""
+        # `show` stands above this room; a method that people expect here may reach for it late.
+        return import_module("adtc.show").plot(self, **options)
+
+    def to_text(self) -> str:
+        """Write an aligned table, one line per variable."""
+        rows = [[one.column, approximate(one.min), approximate(one.max)] for one in self]
+        return aligned([["variable", "least", "largest"], *rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +168,7 @@ def reliance(
     define: Definitions | None = None,
     engine: Engine = "auto",
     monitor: Monitor | None = None,
-) -> list[RelianceRange]:
+) -> RelianceRanges:
     """Find the range of reliance on every variable, or on some.
 
     Parameters
@@ -182,7 +200,7 @@ def reliance(
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
     few = isinstance(found, int) and found <= _FEW
-    return [way.counted(c) if few else way.searched(c) for c in wanted]
+    return RelianceRanges(way.counted(c) if few else way.searched(c) for c in wanted)
 
 
 def of_profile(
