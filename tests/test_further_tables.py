@@ -178,3 +178,17 @@ def test_the_rank_of_a_tree_that_the_table_has_no_rows_for_is_refused():
     empty = Split(0, Leaf(1), Split(1, Leaf(1), Leaf(0)))  # only a test row has 0 and then 1
     with pytest.raises(QueryError, match="a leaf holds 0 rows"):
         profile.rank(empty)
+
+
+@given(questions(further=("test",)))
+@settings(max_examples=10)
+def test_votes_of_the_trees_are_those_of_the_table_itself(asked):
+    data, space = asked.given
+    profile = adtc.profile(data, space, ["error", "test.error"], where=asked.where)
+    if profile.source is None:
+        return
+    votes = np.zeros((data.n_rows, len(data.labels)), int)
+    for tree, _ in asked.good():
+        for r, row in enumerate(asked.table.rows):
+            votes[r, oracle.predict(tree, row)] += 1
+    assert np.array(profile.vote_shares().counts).astype(int).tolist() == votes.tolist()

@@ -132,7 +132,8 @@ bool LastEvents<Key, N>::admits_stump(const Branch<Key>& branch, int s, Index b,
         part1_[g] = s ? node_->pairs.at(g, b, b) - both : both;
         part0_[g] = (s ? node_->counts[g] - one : one) - part1_[g];
     }
-    return admits(p, part1_, support_of(part1_), leaves.rule) && admits(q, part0_, support_of(part0_), leaves.rule);
+    const LabelRule& rule = leaves.rule;
+    return admits(p, part1_, support_of(part1_, rule), rule) && admits(q, part0_, support_of(part0_, rule), rule);
 }
 
 /// Find between which first costs, or keys where nothing costs, the trees with adjoints lie on a side; tell whether

@@ -12,6 +12,7 @@ import adtc
 import oracle
 from adtc.errors import QueryError
 from adtc.profiles.reliance import reliance_range
+from adtc.show.ranges import range_data
 from strategies import problems
 from test_agreement import ENGINES, data_of, plain, space_of
 
@@ -127,6 +128,20 @@ def test_a_profile_tells_the_distribution():
     assert tighter.profile.count == adtc.count(DATA, adtc.Space(max_depth=2), "error <= 1")
     with pytest.raises(QueryError, match="holds a part of its trees only"):
         profile.where("error <= 1").reliance("f0")
+
+
+def test_ranges_as_a_table_and_a_picture(tmp_path):
+    found = adtc.reliance(DATA, adtc.Space(max_depth=2), "error <= 4")
+    assert found.to_text().splitlines()[0].split() == ["variable", "least", "largest"]
+    bars = range_data(found)
+    assert sorted(bars.names) == ["f0", "f1"]
+    assert list(bars.highs) == sorted(float(one.max) for one in found)
+    assert bars.neutral == 1
+    path = tmp_path / "ranges.svg"
+    found.plot(title="f0 and f1").save(path)
+    assert path.stat().st_size > 0
+    by_difference = adtc.reliance(DATA, adtc.Space(max_depth=1), variant="reliance_difference")
+    assert range_data(by_difference).neutral == 0
 
 
 def test_trees_without_errors_have_no_ratio():

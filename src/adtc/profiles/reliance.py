@@ -7,8 +7,9 @@ Everything is exact: MR is a ratio of two sums over leaves.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adtc.algebra.formula import Formula, parse
@@ -19,11 +20,12 @@ from adtc.data.hybrids import variables
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
-from adtc.engine.results import Count
+from adtc.engine.record import Status
 from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.profiles.making import profile as make_profile
 from adtc.profiles.profile import Profile
+from adtc.profiles.writing import aligned, approximate
 
 if TYPE_CHECKING:
     from adtc.profiles.marginals import Marginal
@@ -47,6 +49,9 @@ class RelianceRange:
     min, max
         MCR− and MCR+; None where no good tree has errors, so that no ratio is defined. Trees
         without errors are left out of ratios.
+    status
+        ``"exact"``; ``"partial"`` where a limit ended the search: then good trees reach at least
+        from min to max.
     """
 
     column: str
@@ -55,6 +60,7 @@ class RelianceRange:
     max: Fraction | None
     min_tree: Tree | None
     max_tree: Tree | None
+    status: Status = "exact"
 
     @property
     def metric(self) -> str:
@@ -73,9 +79,26 @@ class RelianceRange:
         return {
             "column": self.column,
             "variant": self.variant,
+            "status": self.status,
             **{name: None if end is None else float(end) for name, end in ends.items()},
             **{f"{name}_exact": None if end is None else str(end) for name, end in ends.items()},
         }
+
+
+class RelianceRanges(tuple[RelianceRange, ...]):
+    """The ranges of several variables, one after the other."""
+
+    __slots__ = ()
+
+    def plot(self, **options: Any) -> Any:
+        """Draw a bar from the least to the largest reliance for each variable."""
+        # `show` stands above this room; a method that people expect here may reach for it late.
+        return import_module("adtc.show").plot(self, **options)
+
+    def to_text(self) -> str:
+        """Write an aligned table, one line per variable."""
+        rows = [[one.column, approximate(one.min), approximate(one.max)] for one in self]
+        return aligned([["variable", "least", "largest"], *rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +168,7 @@ def reliance(
     define: Definitions | None = None,
     engine: Engine = "auto",
     monitor: Monitor | None = None,
-) -> list[RelianceRange]:
+) -> RelianceRanges:
     """Find the range of reliance on every variable, or on some.
 
     Parameters
@@ -172,12 +195,12 @@ def reliance(
     options: dict[str, Any] = {"define": define, "engine": engine, "monitor": monitor}
     found = count(data, space, where, **options)
     formula = parse(where) if isinstance(where, str) else where
-    # of all trees: they are found only once
-    extremes = {} if found.record is None else found.record.details.get("extremes", {})
+    # values of all trees are found only once
+    extremes = found.record.details.get("extremes", {}) if found.record else {}
     good = None if formula is None else with_extremes(formula, extremes)
     way = _Ranges(data, space, good, variant, options)
-    few = isinstance(found, Count) and found <= _FEW
-    return [way.counted(c) if few else way.searched(c) for c in wanted]
+    few = isinstance(found, int) and found <= _FEW
+    return RelianceRanges(way.counted(c) if few else way.searched(c) for c in wanted)
 
 
 def of_profile(
@@ -237,7 +260,8 @@ class _Ranges:
         metric, about = f"{self.variant}[{column}]", (self.data, self.space)
         least = optimize(*about, minimize=metric, where=self.good, **self.options)
         largest = optimize(*about, maximize=metric, where=self.good, **self.options)
-        return self._between(column, (least.value, least.tree), (largest.value, largest.tree))
+        found = self._between(column, (least.value, least.tree), (largest.value, largest.tree))
+        return found if least.proved and largest.proved else replace(found, status="partial")
 
     def profile(self, column: str) -> Profile:
         metrics = [f"{self.variant}[{column}]", "error"]

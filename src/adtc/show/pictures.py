@@ -15,6 +15,7 @@ from adtc.profiles.difference import DifferenceTable
 from adtc.profiles.marginals import Marginal
 from adtc.profiles.pareto import Front
 from adtc.profiles.people import VoteShares
+from adtc.profiles.reliance import RelianceRanges
 from adtc.profiles.writing import grouped
 from adtc.show.charts import (
     Bars,
@@ -27,6 +28,7 @@ from adtc.show.charts import (
 )
 from adtc.show.drawing import Look, draw_heatmap
 from adtc.show.heatmap import Tick, difference_data, heatmap_data, thinned
+from adtc.show.ranges import draw_ranges, range_data
 from adtc.show.style import (
     BLUE,
     COLOURS,
@@ -179,6 +181,20 @@ def _(
             curves = disagreement_data(thing, by_group=by_group, small=small)
             chart.name_axes("variance p(1 − p) of the vote", "people above it (%)")
             draw_curves(chart.ax, curves, chart.size) if curves else chart.say_none()
+    return Picture(chart.figure)
+
+
+@plot.register
+def _(thing: RelianceRanges, *, ax: Any = None, **look: Any) -> Picture:
+    data, chosen = range_data(thing), _look(look)
+    if chosen.height is None:  # a line for each variable
+        chosen = replace(chosen, height=0.6 + 0.16 * max(3, len(data.names)) * chosen.width / 3.3)
+    with _Chart(ax, chosen) as chart:
+        chart.name_axes(data.label, "")
+        if data.names:
+            draw_ranges(chart.ax, data, chart.size, 72 * chosen.width / 3)
+        else:
+            chart.say_none()
     return Picture(chart.figure)
 
 
