@@ -160,6 +160,15 @@ def test_a_forged_number_in_right_words_is_found_by_counting(people: Path) -> No
     assert "trees satisfy acc >= 1, but 0 are certified" in str(refusal(fake, people))
 
 
+def test_a_form_that_just_meets_its_bound_proves_nothing(people: Path) -> None:
+    made = certified(people, where="error <= 0 and depth > 2")  # some tree errs nowhere
+    assert (made.kind, made.proved) == ("none", False)
+    assert "counted again" in adtc.verify(made.save(people.parent / "c.json"), people).checked[-1]
+    strict = certified(people, where="error < 0")
+    assert (strict.kind, strict.proved) == ("none", True)
+    assert refusal(strict.to_bytes(), people) is None
+
+
 def test_a_forged_optimum_is_refused(people: Path) -> None:
     made = certified(people, minimize="size", where="acc >= 0.8")
     assert refusal(made.to_bytes(), people) is None
