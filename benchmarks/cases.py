@@ -157,6 +157,31 @@ def sufficient(
     return replace(_of_record(len(sets), near.record), engine=engine)
 
 
+def minimal_variables(
+    data: Data, space: adtc.Space, monitor: adtc.Monitor, *, leaf: int, share: Fraction
+) -> Outcome:
+    """Find which columns suffice for a tree near the best; answer with how many sets there are."""
+    start = time.perf_counter()
+    near = adtc.profile(data, space, ["error"], where=_near_best(leaf, share), monitor=monitor)
+    engine = time.perf_counter() - start
+    sets = near.variables(monitor=monitor).minimal_sets
+    return replace(_of_record(len(sets), near.record), engine=engine)
+
+
+def builder_steps(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
+    """Fix three tests by hand, with all ways to go on; answer with the trees left."""
+    start = time.perf_counter()
+    metrics = ["size", "acc", "f1", "eodd_sum"]
+    profile = adtc.profile(data, space, metrics, monitor=monitor)
+    builder = profile.builder()
+    engine = time.perf_counter() - start
+    for _ in range(3):
+        ways = ((place, builder.choices(place).features) for place in builder.open)
+        place, features = max(ways, key=lambda way: len(way[1]))
+        builder.split(features[0].name, place)
+    return replace(_of_record(builder.count, profile.record), engine=engine)
+
+
 def tensor(
     data: Data,
     space: adtc.Space,
@@ -339,6 +364,20 @@ def _cases() -> list[Case]:
         )
     ]
     found += [
+        Case(
+            "builder-3-steps",
+            "adult",
+            space(5, relminsup="0.15"),
+            builder_steps,
+            880,
+        ),
+        Case(
+            "minimal-variables-2%",
+            "adult",
+            space(5, relminsup="0.05"),
+            partial(minimal_variables, leaf=33, share=Fraction(2, 100)),
+            2,
+        ),
         Case(
             "sufficient-5%",
             "compas-binned",

@@ -16,6 +16,7 @@ from adtc.algebra.formula import Formula, Truth, parse
 from adtc.algebra.metrics import DEPTH
 from adtc.data import Data
 from adtc.engine import layout, refusal
+from adtc.engine.allowed import tests_in_words
 from adtc.engine.bounds import outside_pass
 from adtc.engine.circuit import Circuit
 from adtc.engine.estimate import bits_of_all_trees, bytes_of, ceiling, estimate
@@ -26,7 +27,7 @@ from adtc.engine.plan import Plan, make_plan
 from adtc.engine.prepare import prepare
 from adtc.engine.pushing import parts_of
 from adtc.engine.query import Definitions, Question, Space
-from adtc.engine.record import RunRecord
+from adtc.engine.record import RunRecord, tests_told
 from adtc.engine.run import Engine, fast_question, opened
 from adtc.engine.switches import Switches
 from adtc.engine.wording import (
@@ -63,6 +64,8 @@ class Explanation:
     subproblems
         Paths per level. The fast engine goes to two levels above the leaves and takes unordered
         paths; the specification engine takes sequences of tests, down to the leaves.
+    tests
+        What the space says about tests, in words.
     live
         How many of these the bounds leave; None if that was not looked at.
     trees, cells, level_cells, most_cells, pairs
@@ -112,6 +115,7 @@ class Explanation:
     tensor_memory: int | None = None
     refusal: str | None = None
     tables: tuple[tuple[str, int], ...] = ()
+    tests: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""
@@ -256,6 +260,7 @@ def explain(
         max_depth=space.max_depth,
         min_rows_per_leaf=question.minsup,
         max_size=space.max_size,
+        tests=tuple(tests_in_words(tests_told(space))),
         seconds=_seconds(details["engine"], details["subproblems"]),
         tables=tuple((name, table.total) for name, table in data.tables),
         number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),

@@ -46,7 +46,8 @@ def _lines(e: "Explanation") -> list[tuple[str, str]]:
             "trees",
             f"depth at most {e.max_depth}, at least {e.min_rows_per_leaf:,} "
             f"row{'s'[: e.min_rows_per_leaf != 1]} per leaf, "
-            f"{'any number of' if e.max_size is None else f'at most {e.max_size}'} leaves",
+            f"{'any number of' if e.max_size is None else f'at most {e.max_size}'} leaves"
+            + "".join(f", {part}" for part in e.tests),
         ),
     ]
     width = max((len(axis.name) for axis in e.axes), default=0)

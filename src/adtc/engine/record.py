@@ -88,7 +88,7 @@ def recording(
                 if k not in TESTS
             },
             # said only where it is not the default
-            **{k: told for k in TESTS if (told := in_words(getattr(space, k))) is not None},
+            **tests_told(space),
             "min_rows_per_leaf": space.min_support(data.total),
             "trees": "syntactic; a feature at most once on a path",
         },
@@ -100,9 +100,11 @@ def recording(
     record.seconds = time.perf_counter() - start
 
 
-def in_words(value: tuple[str, ...] | int | None) -> str | int | None:
-    """Write names in a row; a number stays one."""
-    return (", ".join(value) or None) if isinstance(value, tuple) else value
+def tests_told(space: Space) -> dict[str, str | int]:
+    """List what a space says about tests: names in a row, and numbers."""
+    told = {name: getattr(space, name) for name in TESTS}
+    words = {k: ", ".join(v) if isinstance(v, tuple) else v for k, v in told.items()}
+    return {name: value for name, value in words.items() if value not in (None, "")}
 
 
 def _tables(data: Data) -> dict[str, Any]:
