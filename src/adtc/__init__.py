@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
+    from adtc.profiles.bounding import bound
     from adtc.profiles.estimating import estimate
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
@@ -36,6 +37,7 @@ __all__ = [
     "TreeSetClassifier",
     "__version__",
     "as_estimator",
+    "bound",
     "count",
     "datasets",
     "describe",
@@ -69,6 +71,7 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
+    "adtc.profiles.bounding": ("bound",),
     "adtc.profiles.estimating": ("estimate",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.store": ("load_profile",),
