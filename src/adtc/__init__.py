@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
     from adtc.profiles.auditing import audit
+    from adtc.profiles.bounding import bound
     from adtc.profiles.estimating import estimate
     from adtc.profiles.fronts import pareto
     from adtc.profiles.making import profile
@@ -44,6 +45,7 @@ __all__ = [
     "__version__",
     "as_estimator",
     "audit",
+    "bound",
     "certify",
     "certify_alternative",
     "count",
@@ -85,6 +87,7 @@ _HOMES = {
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
     "adtc.profiles.auditing": ("audit",),
+    "adtc.profiles.bounding": ("bound",),
     "adtc.profiles.estimating": ("estimate",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.posterior": ("Posterior", "posterior"),

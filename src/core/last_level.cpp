@@ -1,5 +1,6 @@
 #include "last_level.h"
 
+#include "coarse.h"
 #include "dense.h"
 #include "histogram.h"
 #include "sorting.h"
@@ -14,7 +15,8 @@ class LastLevel {
         : task_(task), leaves_(task.leaves), limbs_(limbs), part_(part), table_(limbs, task.leaves.functionals()),
           scaled_(static_cast<std::size_t>(limbs.size())),
           within_(task.leaves, task.multiplicity, task.lattice.rest),
-          all_(task.leaves, task.multiplicity, task.lattice.rest), histograms_(task.leaves, task.multiplicity) {}
+          all_(task.leaves, task.multiplicity, task.lattice.rest),
+          coarse_(task.leaves, task.multiplicity, task.lattice.rest), histograms_(task.leaves, task.multiplicity) {}
 
     Index pairs() const { return pairs_; }
 
@@ -38,7 +40,7 @@ class LastLevel {
   private:
     /// Return the keys' range if an array over all of them pays; else one of width 0.
     KeyRange<Key> dense_range(std::span<const Index> totals) const {
-        if (task_.lattice.rest == 0 || leaves_.functionals() > 0 || !leaves_.dense) return {};
+        if (task_.lattice.rest == 0 || leaves_.functionals() > 0 || !leaves_.dense || !leaves_.coarse.empty()) return {};
         const KeyRange<Key> range = key_range(totals, leaves_, Index{1} << task_.lattice.rest);
         // about as many products as there may be; clearing and reading a key takes a fraction of their time
         const Key labels = leaves_.labels(), side = labels + (labels - 1) * labels * path_.size();
@@ -97,13 +99,16 @@ class LastLevel {
 
     /// Look at all features at once; return false if no split can be within the budgets.
     bool begin_splits(std::span<const Index> budgets) {
+        if (!leaves_.coarse.empty()) return true;
         if (!budgets.empty()) return within_.begin(path_, budgets);
         all_.begin(path_);
         return true;
     }
 
     void add_split(Index a, std::span<const Index> budgets) {
-        if (budgets.empty())
+        if (!leaves_.coarse.empty()) {
+            if (!coarse_.list(path_, a, budgets, sides_)) return;
+        } else if (budgets.empty())
             all_.list(path_, a, sides_);
         else if (!within_.list(path_, a, budgets, sides_))
             return;
@@ -134,6 +139,7 @@ class LastLevel {
     SplittingPairs<T> path_;
     SidesWithin<Key, T> within_;
     AllSides<Key, T> all_;
+    CoarseSides<Key, T> coarse_;
     Histograms<Key, T> histograms_;
     KeyMerger<Key> merger_;
     Side<Key> sides_[2];

@@ -6,6 +6,27 @@
 
 namespace adtc {
 
+/// Keys whose digits are forms of a leaf's rows, each divided by a width and rounded down.
+struct CoarseKeys {
+    Cube<const Index> weights;          ///< [axis][label][group]
+    std::span<const Index> constants;   ///< [axis]: per leaf
+    std::span<const Index> widths;      ///< [axis]: at least 1; no axis at all if keys are not coarse
+    std::span<const Index> strides;     ///< [axis]: what one step is worth in the key
+
+    bool empty() const { return widths.empty(); }
+    Index key(Index label, std::span<const Index> counts) const {
+        Index sum = 0;
+        for (std::size_t i = 0; i < widths.size(); ++i) {
+            const Index* const weight = weights[static_cast<Index>(i)][label];
+            Index value = constants[i];
+            for (std::size_t g = 0; g < counts.size(); ++g) value += weight[g] * counts[g];
+            const Index rest = value % widths[i];
+            sum += strides[i] * ((value - (rest < 0 ? rest + widths[i] : rest)) / widths[i]);
+        }
+        return sum;
+    }
+};
+
 template <class Key>
 struct Leaves {
     Grid<const Key> key_weights;           ///< [label][group]
@@ -17,12 +38,14 @@ struct Leaves {
     bool dense = true;          ///< switch: use arrays over all keys where they pay
     Index most_leaves = 0;      ///< of any tree
     bool root_leaf = true;      ///< may a tree be a single leaf?
+    CoarseKeys coarse;          ///< instead of key_weights and key_constant, unless empty
 
     Index labels() const { return rule.labels; }
     Index groups() const { return static_cast<Index>(rule.group_label.size()); }
     Index functionals() const { return static_cast<Index>(cost_constants.size()); }
 
     Key key(Index label, std::span<const Index> counts) const {
+        if (!coarse.empty()) return coarse.key(label, counts);
         Key sum = key_constant;
         for (std::size_t g = 0; g < counts.size(); ++g) sum += key_weights[label][g] * counts[g];
         return sum;

@@ -76,7 +76,7 @@ class LevelFiller {
 
     /// Return the keys' range if an array over all of them pays; else one of width 0.
     KeyRange<Key> dense_range() const {
-        if (!leaves_.dense || !budgets_.empty()) return {};
+        if (!leaves_.dense || !budgets_.empty() || !leaves_.coarse.empty()) return {};
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
         const KeyRange<Key> range = key_range(task_.counts.row(node_), leaves_, most_leaves);
         const bool pays = range.width <= 4 * static_cast<Key>(looked_) && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
@@ -121,7 +121,7 @@ class LevelFiller {
     /// Tell whether hardly any two products can share a key, within at most one budget: then sorting them
     /// is cheaper than looking for each one's place.
     bool are_spread() const {
-        if (budgets_.size() > 1) return false;
+        if (budgets_.size() > 1 || !leaves_.coarse.empty()) return false;
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
         return key_range(task_.counts.row(node_), leaves_, most_leaves).width / 16 > looked_;
     }

@@ -12,7 +12,7 @@ from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
     from adtc.cli.sources import Opened
-    from adtc.profiles.reliance import RelianceRange
+    from adtc.profiles.reliance import RelianceRanges
     from adtc.profiles.variables import Variables
 
 
@@ -55,7 +55,7 @@ def variables(asked: Asked, *, reliance: bool, plot: Path | None) -> Answer:
     )
 
 
-def _reliance(asked: Asked, source: "Opened") -> "list[RelianceRange]":
+def _reliance(asked: Asked, source: "Opened") -> "RelianceRanges":
     """Find the range of reliance on every column, among the trees that were asked for."""
     import adtc
     from adtc.errors import QueryError
@@ -75,7 +75,7 @@ def _reliance(asked: Asked, source: "Opened") -> "list[RelianceRange]":
     )
 
 
-def _with_reliance(told: dict[str, Any], ranges: "list[RelianceRange]") -> dict[str, Any]:
+def _with_reliance(told: dict[str, Any], ranges: "RelianceRanges") -> dict[str, Any]:
     by_name = {one.column: one.to_json() for one in ranges}
     keys = ("min", "max", "min_exact", "max_exact")
     for variable in told["variables"]:
@@ -84,7 +84,7 @@ def _with_reliance(told: dict[str, Any], ranges: "list[RelianceRange]") -> dict[
     return told
 
 
-def _reliance_lines(ranges: "list[RelianceRange]") -> list[Line]:
+def _reliance_lines(ranges: "RelianceRanges") -> list[Line]:
     """Write one line per column, the largest reliance first."""
     from adtc.profiles.writing import aligned, approximate
 

@@ -80,14 +80,20 @@ class Circuit:
         return Cells(level.cells.keys[part], level.cells.values[part], level.cells.costs[part])
 
 
-def grow(prepared: Prepared, limits: Sequence[int], monitor: Monitor) -> Circuit:
-    """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's."""
+def grow(
+    prepared: Prepared, limits: Sequence[int], monitor: Monitor, *, foresee: bool = True
+) -> Circuit:
+    """Hand the budgets down and make the tensors; ``limits`` has one for each of the plan's.
+
+    Without ``foresee`` nothing is refused before it is begun: forecasts know no coarse keys.
+    """
     monitor.check()
     limit = np.array(limits, np.int64)
     outside = outside_pass(
         prepared.lattice, prepared.inside, limit, monitor, first=prepared.first_tests
     )
-    refuse_if_too_large(prepared, outside, monitor)
+    if foresee:
+        refuse_if_too_large(prepared, outside, monitor)
     builder = _Builder(prepared, outside, _worth_a_split(prepared, outside), monitor)
     levels, scanned = builder.levels()
     return Circuit(replace(prepared, splits=None), outside, levels, scanned)

@@ -69,10 +69,10 @@ def evaluate(term: Term, lookup: Lookup) -> Ratios:
         case Call(function, arguments):
             best, *others = (evaluate(argument, lookup) for argument in arguments)
             for value in others:
-                best = _choose(function, best, value)
+                best = choose(function, best, value)
             return best
         case Arithmetic(op, left, right):
-            return _arithmetic(op, evaluate(left, lookup), evaluate(right, lookup))
+            return arithmetic(op, evaluate(left, lookup), evaluate(right, lookup))
     raise TypeError(f"not a term: {term!r}")
 
 
@@ -219,7 +219,8 @@ def _sum(a: Column, b: Column) -> Column:
     return total
 
 
-def _arithmetic(op: str, a: Ratios, b: Ratios) -> Ratios:
+def arithmetic(op: str, a: Ratios, b: Ratios) -> Ratios:
+    """Combine two columns by ``+``, ``-``, ``*`` or ``/``."""
     if op in "+-":
         right = b.top if op == "+" else -b.top
         if len(a.top) and np.array_equal(a.bottom, b.bottom):
@@ -235,7 +236,8 @@ def _arithmetic(op: str, a: Ratios, b: Ratios) -> Ratios:
     return Ratios(top, np.where(b.bottom == 0, 0, bottom))
 
 
-def _choose(function: str, a: Ratios, b: Ratios) -> Ratios:
+def choose(function: str, a: Ratios, b: Ratios) -> Ratios:
+    """Take the larger (``max``) or smaller (``min``) value; undefined stays undefined."""
     left, right = _product(a.top, b.bottom), _product(b.top, a.bottom)
     first = left >= right if function == "max" else left <= right
     bottom = np.where(first, a.bottom, b.bottom)

@@ -136,7 +136,7 @@ def make_bins(
     if isinstance(wanted, str):
         return _by_value(name, columns, None)
     if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer):
-        return _by_edge(name, columns, _read_edges(wanted))
+        return _by_edge(name, columns, read_edges(wanted))
     if not 1 <= wanted <= MOST:
         raise QueryError(f"bins is {wanted}, expected a whole number from 1 to {MOST:,}.")
     limits = [limit for column in columns for limit in _limits(column)]
@@ -237,7 +237,8 @@ def read_number(number: Any) -> Fraction:
         ) from None
 
 
-def _read_edges(wanted: Any) -> tuple[Fraction, ...]:
+def read_edges(wanted: Any) -> tuple[Fraction, ...]:
+    """Read edges exactly: at least two, ascending."""
     try:
         edges = tuple(_read_edge(edge) for edge in wanted)
     except (TypeError, ValueError, ZeroDivisionError):

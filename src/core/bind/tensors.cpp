@@ -73,6 +73,21 @@ BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const
         make(keys_of<Index>(key_weights_));
 }
 
+void BoundLeaves::coarsen(Array<const Index, 3> weights, Array<const Index, 1> constants, Array<const Index, 1> widths,
+                          Array<const Index, 1> strides) {
+    const std::size_t axes = widths.shape(0);
+    bool fits = !wide() && weights.shape(0) == axes && constants.shape(0) == axes && strides.shape(0) == axes &&
+                weights.shape(1) == key_weights_.shape(0) && weights.shape(2) == key_weights_.shape(1);
+    for (const Index width : span_of(widths)) fits = fits && width >= 1;
+    if (!fits) throw nb::value_error("the arrays of the coarse keys do not belong together");
+    coarse_weights_ = std::move(weights);
+    coarse_constants_ = std::move(constants);
+    coarse_widths_ = std::move(widths);
+    coarse_strides_ = std::move(strides);
+    std::get<Leaves<Index>>(leaves).coarse = {cube_of(coarse_weights_), span_of(coarse_constants_),
+                                              span_of(coarse_widths_), span_of(coarse_strides_)};
+}
+
 BoundLevel::BoundLevel(AnyKeys keys, Array<const Limb, 2> values, Array<const Index, 2> costs,
                        Array<const Index, 1> starts, Array<const Index, 1> stops)
     : keys_(std::move(keys)),
@@ -303,6 +318,8 @@ void bind_leaves(nb::module_& module) {
              nb::arg("group_label"), nb::arg("minsup"), nb::arg("majority"), nb::arg("trivial_splits"),
              nb::arg("dense"), nb::arg("most_leaves"), nb::arg("share_top") = 0, nb::arg("share_bottom") = 1,
              nb::arg("root_leaf") = true)
+        .def("coarsen", &BoundLeaves::coarsen, nb::arg("weights"), nb::arg("constants"), nb::arg("widths"),
+             nb::arg("strides"))
         .def_ro("key_weights", &BoundLeaves::key_weights_)
         .def_prop_ro("key_constant", [](const BoundLeaves& of) { return int_of(of.key_constant_); })
         .def_ro("cost_weights", &BoundLeaves::cost_weights_)

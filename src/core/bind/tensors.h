@@ -22,12 +22,18 @@ struct BoundLeaves {
     AnyKeys key_weights_;
     Array<const Index, 3> cost_weights_;
     Array<const Index, 1> cost_constants_, group_label_;
+    Array<const Index, 3> coarse_weights_;
+    Array<const Index, 1> coarse_constants_, coarse_widths_, coarse_strides_;
     WideKey key_constant_;
     std::variant<Leaves<Index>, Leaves<WideKey>> leaves;
 
     BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const Index, 3> cost_weights,
                 Array<const Index, 1> cost_constants, Array<const Index, 1> group_label, Index minsup, bool majority,
                 bool trivial_splits, bool dense, Index most_leaves, Index share_top, Index share_bottom, bool root_leaf);
+
+    /// Let keys be coarse: see `CoarseKeys`.
+    void coarsen(Array<const Index, 3> weights, Array<const Index, 1> constants, Array<const Index, 1> widths,
+                 Array<const Index, 1> strides);
 
     bool wide() const { return leaves.index() == 1; }
     /// What does not depend on the keys.
