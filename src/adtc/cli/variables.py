@@ -1,5 +1,6 @@
 """The command about variables: which columns good trees need, and what the others cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
     from adtc.cli.sources import Opened
-    from adtc.profiles.reliance import RelianceRanges
+    from adtc.profiles.reliance import RelianceRange, RelianceRanges
     from adtc.profiles.variables import Variables
 
 
@@ -75,7 +76,7 @@ def _reliance(asked: Asked, source: "Opened") -> "RelianceRanges":
     )
 
 
-def _with_reliance(told: dict[str, Any], ranges: "RelianceRanges") -> dict[str, Any]:
+def _with_reliance(told: dict[str, Any], ranges: "Sequence[RelianceRange]") -> dict[str, Any]:
     by_name = {one.column: one.to_json() for one in ranges}
     keys = ("min", "max", "min_exact", "max_exact")
     for variable in told["variables"]:
@@ -84,7 +85,7 @@ def _with_reliance(told: dict[str, Any], ranges: "RelianceRanges") -> dict[str, 
     return told
 
 
-def _reliance_lines(ranges: "RelianceRanges") -> list[Line]:
+def _reliance_lines(ranges: "Sequence[RelianceRange]") -> list[Line]:
     """Write one line per column, the largest reliance first."""
     from adtc.profiles.writing import aligned, approximate
 
