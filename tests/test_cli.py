@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from click.testing import CliRunner, Result
@@ -23,9 +23,9 @@ from adtc.cli.options import SHARED, Option
 from adtc.cli.running import Lines
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
+from adtc.engine import fast
 from adtc.engine.query import Question
 from adtc.engine.results import Count
-from adtc.engine.run import Run
 from adtc.errors import LimitError
 
 # y is 1 exactly where a is; s splits the rows in two groups of four
@@ -795,14 +795,14 @@ def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
 @pytest.fixture
 def _out_of_time_below_depth_2(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let deeper trees take too long, whatever the clock says."""
-    honest = Run.fast
+    honest = fast.run
 
-    def late(self: Run, question: Question) -> object:
+    def late(question: Question, *about: object, **options: Any) -> object:
         if question.space.max_depth > 2:
             raise LimitError("the run did not finish within the time limit of 9 s: ask for less.")
-        return honest(self, question)
+        return honest(question, *about, **options)
 
-    monkeypatch.setattr(Run, "fast", late)
+    monkeypatch.setattr(fast, "run", late)
 
 
 @pytest.mark.usefixtures("folder", "_out_of_time_below_depth_2")

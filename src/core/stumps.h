@@ -13,9 +13,10 @@
 
 namespace adtc {
 
-/// More than any cost, with room for the sum of two.
+/// More than any cost, with room for the sum of two of which constants of up to a sixteenth of the type's
+/// range have been taken.
 template <class T>
-constexpr T kInfinite = static_cast<T>((T{1} << (8 * sizeof(T) - 2)) - 1);
+constexpr T kInfinite = static_cast<T>((T{1} << (8 * sizeof(T) - 2)) - (T{1} << (8 * sizeof(T) - 5)) - 1);
 
 /// Values from here on are infinite ones, with finite costs added.
 template <class T>

@@ -274,7 +274,7 @@ BAD = [
     ("landscape", {**PAIR, "where": "acc >= "}, "expected a number"),
     ("count", {"where": "eror <= 5"}, "unknown metric 'eror'"),
     ("count", {"where": "__class__ <= 5"}, "not allowed"),
-    ("count", {"where": "acc.real <= 5"}, "names have no attributes"),
+    ("count", {"where": "acc.real <= 5"}, "unknown metric 'acc.real'"),
     ("count", {"where": "1 <= " * 400 + "1000"}, "at most 2,000 are read"),
     ("count", {"where": "1e999999999 <= acc"}, "expected a number between"),
     ("tree", {"rank": "-1"}, "expected a whole number"),

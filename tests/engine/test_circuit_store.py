@@ -40,6 +40,7 @@ def parts(value, name="circuit"):
     names = getattr(value, "_fields", None) or getattr(value, "__dataclass_fields__", None)
     if isinstance(value, _core.Table | _core.Lattice | _core.Leaves):
         names = [n for n in dir(type(value)) if n[0] != "_" and n != "dense"]  # a switch
+        names = [n for n in names if not callable(getattr(value, n))]
     if names:
         for part in names:
             yield from parts(getattr(value, part), f"{name}.{part}")

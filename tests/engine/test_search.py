@@ -61,3 +61,13 @@ def test_trees_without_a_denominator_do_not_hide_the_largest_ratio():
         assert best.value == 4
     nowhere = "0 * size / (N00 - N00)"
     assert adtc.optimize(data, adtc.Space(max_depth=1), maximize=nowhere).tree is None
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_no_tree_is_best_where_no_leaf_is_pure_enough(depth):
+    rows = [[0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1], [1, 0, 0]]
+    data = adtc.Data.from_arrays(rows, [0, 1, 0, 0, 0, 1])
+    space = adtc.Space(max_depth=depth, min_leaf_share="0.75")
+    for wish in ({"maximize": "size"}, {"minimize": "size"}, {"maximize": "3 * size - error"}):
+        fast, spec = (adtc.optimize(data, space, **wish, engine=e) for e in ("fast", "spec"))
+        assert fast.value == spec.value

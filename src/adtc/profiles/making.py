@@ -87,6 +87,8 @@ def profile(
                 made = _made(alone.up_to(0), tuple(metrics), where)
                 reached = replace(reached, depth=0, answer=made)
             assert reached.answer is not None
+            if reached.depth == space.max_depth:
+                return _counted(reached.answer)
             reached.note(run.record, run.monitor)
             return _partial(reached.answer, reached.depth or 0, run, upper.get())
 
