@@ -22,6 +22,7 @@ from adtc.errors import DataError
 SEPARATORS = (",", ";", "\t", " ")
 PARQUET = (".parquet", ".pq")
 _HEAD = 1 << 20
+_REPEATED = b"adtc.repeated"
 _COMMENT = re.compile(
     rb"\A\|[^\r\n]*(?=[\r\n]+\S)"
 )  # the empty line stays: lines keep their numbers
@@ -102,21 +103,22 @@ def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
         content = _single_blanks(content)
         head = _head(path, content)
     names, length = _names(head, sep, header)
-    _check_names(path, names)
+    places = [str(i) for i in range(len(names))]  # names may be repeated
     if not re.compile(rb"\S").search(content, length):
         raise DataError(f"'{path}' has a header but no rows; at least one row is needed.")
     try:
-        return arrow_csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.py_buffer(content).slice(length),
-            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ReadOptions(column_names=places),
             arrow_csv.ParseOptions(delimiter=sep, newlines_in_values=b'"' in content),
             arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
             ),
-        )
+        ).rename_columns(names)
     except pa.ArrowInvalid as error:
         _explain(path, content, sep, len(names))
         raise DataError(f"'{path}' cannot be read as CSV: {_one_line(error)}.") from None
+    return without_repeats(table, f"'{path}'")
 
 
 def _content(path: Path) -> bytes:
@@ -190,11 +192,31 @@ def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
     return [name.strip() or f"(column {i})" for i, name in enumerate(first, 1)], length
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    if twice := repeated(names):
-        raise DataError(
-            f"'{path}' has more than one column named '{twice[0]}'; rename all but one of them."
-        )
+def without_repeats(table: Any, what: str) -> Any:
+    """Keep one of several columns that have the same name and the same values.
+
+    The schema's metadata tell which names they were: see `names_told_twice`.
+    """
+    twice = repeated(table.column_names)
+    if not twice:
+        return table
+    places: dict[str, int] = {}
+    for at, name in enumerate(table.column_names):
+        if name in places and not table.column(at).equals(table.column(places[name])):
+            raise DataError(
+                f"{what} has more than one column named '{name}', with different values; rename "
+                f"all but one of them."
+            )
+        places.setdefault(name, at)
+    known = table.schema.metadata or {}
+    told = {**known, _REPEATED: "\n".join(twice)}
+    return table.select(list(places.values())).replace_schema_metadata(told)
+
+
+def names_told_twice(table: Any) -> tuple[str, ...]:
+    """Return the names that several equal columns had before one of them was kept."""
+    told = (table.schema.metadata or {}).get(_REPEATED, b"").decode()
+    return tuple(told.split("\n")) if told else ()
 
 
 def repeated(names: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from adtc.data.binarize import Feature
 from adtc.data.columns import Column, encode, encode_whole
-from adtc.data.files import repeated
+from adtc.data.files import without_repeats
 from adtc.errors import DataError, UnknownColumnError, unknown
 
 
@@ -29,10 +29,7 @@ def arrow_table(frame: object) -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the frame cannot be read: {' '.join(str(error).split())}.") from None
     table = table.drop_columns(_index_columns(table))
-    if twice := repeated(table.column_names):
-        raise DataError(
-            f"the table has more than one column named '{twice[0]}'; rename all but one of them."
-        )
+    table = without_repeats(table, "the table")
     if not table.num_rows:
         raise DataError("the table has no rows; at least one is needed.")
     return table

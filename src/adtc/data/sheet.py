@@ -21,7 +21,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
-from adtc.data.files import Source
+from adtc.data.files import Source, names_told_twice
 from adtc.data.frames import arrow_table, check_known, check_roles
 from adtc.data.references import Spelled, reference_codes
 from adtc.errors import DataError, unknown
@@ -50,6 +50,8 @@ class Sheet:
         Per such column that spells labels its own way, which label each spelling is.
     names
         All columns of the table, in order.
+    told_twice
+        Of these, the ones that came more than once with the same values.
     source
         The file that it was read from, if it was one.
     """
@@ -70,6 +72,7 @@ class Sheet:
     na: tuple[str, ...]
     spelled: tuple[tuple[str, Spelled], ...] = ()
     names: tuple[str, ...] = ()
+    told_twice: tuple[str, ...] = ()
     source: Source | None = None
 
     def taken(self, rows: Rows) -> "Sheet":
@@ -165,6 +168,7 @@ def frame_sheet(
         na=spellings,
         spelled=tuple((name, spelled) for name, _, spelled in others if spelled),
         names=tuple(table.column_names),
+        told_twice=names_told_twice(table),
     )
 
 

@@ -35,8 +35,13 @@ Kind = Literal[
     "tells-sensitive",
     "full-stop",
     "letter-case",
+    "repeated",
 ]
-_MINOR = ("full-stop", "letter-case")  # worth a line in a description, not at every command
+_MINOR = (
+    "full-stop",
+    "letter-case",
+    "repeated",
+)  # worth a line in a description, not at every command
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +126,7 @@ def table_warnings(sheet: Sheet) -> tuple[TableWarning, ...]:
 
 def warnings_of(sheet: Sheet, tellings: Mapping[str, Telling]) -> tuple[TableWarning, ...]:
     """Find the warnings of a table whose columns are measured already."""
-    found = list(_label_warnings(sheet))
+    found = [*_label_warnings(sheet), *_repeats(sheet)]
     for name, column in sheet.columns.items():
         found += column_warnings(sheet, column, tellings[name])
     strong = sum(w.kind in ("strong", "predicts-target") for w in found)
@@ -169,6 +174,17 @@ def _label_warnings(sheet: Sheet) -> Iterator[TableWarning]:
             f"the labels of '{name}' end in a full stop ({shown}), as in adult.test",
             "they are other labels than those without; remove the full stops from the file if it "
             "goes with another table",
+        )
+
+
+def _repeats(sheet: Sheet) -> Iterator[TableWarning]:
+    for name in sheet.told_twice:
+        yield TableWarning(
+            "repeated",
+            name,
+            f"'{name}' comes more than once",
+            f"'{name}' is the name of several columns with the same values, of which one is kept",
+            "leave the others out of the file if they are copies",
         )
 
 
