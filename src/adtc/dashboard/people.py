@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.dashboard.asking import NotFoundError
+from adtc.dashboard.hiding import hidden_bars
 from adtc.dashboard.side import Kept, Side
 from adtc.data import Data
 from adtc.data.columns import format_scalar
-from adtc.models.small import fewer_text, hidden_counts
+from adtc.models.small import fewer_text
 from adtc.profiles.decisions import Deciding
 from adtc.profiles.measures import EVERYBODY, PersonMeasure
 from adtc.profiles.people import VoteShares
@@ -25,7 +26,7 @@ from adtc.show.voting import histogram_data, shown_groups
 
 SORTS = ("contested", "conflict", "share", "row")
 MOST_ROWS = 500
-_BINS = 20
+BINS = 10
 _KEPT = 3
 _SIDES = 2  # trees for and against
 
@@ -155,13 +156,9 @@ class PeoplePanel:
         return view
 
     def _parts(self, votes: VoteShares, label: int) -> list[View]:
-        """Lay out vote shares: a bar that few people are behind is hidden in every part."""
-        found = histogram_data(votes, votes.labels[label], bins=_BINS, small=self.small)
-        hidden = np.zeros(_BINS, bool)
-        for part in found.parts:
-            filled = [n for n in part.people if n]
-            gone = iter(hidden_counts(filled, self.small))
-            hidden |= [next(gone) if n else False for n in part.people]
+        """Lay out vote shares; bars that would tell of few people are hidden."""
+        found = histogram_data(votes, votes.labels[label], bins=BINS, small=self.small)
+        hidden = hidden_bars({part.name: part.people for part in found.parts}, self.small)
         consistency = votes.self_consistency()
         share = votes.share(votes.labels[label])
         views_of = []
@@ -171,7 +168,9 @@ class PeoplePanel:
                 {
                     "name": who,
                     "people": sum(part.people),
-                    "bars": [None if no else n for n, no in zip(part.people, hidden, strict=True)],
+                    "bars": [
+                        None if (who, at) in hidden else n for at, n in enumerate(part.people)
+                    ],
                     "mean": _mean(share, who),
                     "consistency": _mean(consistency, who),
                 }

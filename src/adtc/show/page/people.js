@@ -8,6 +8,7 @@ import { change, state } from "./state.js";
 import { makeList } from "./list.js";
 
 const [WIDE, HIGH] = [300, 46];
+const MANY = 4; // parts that stand below each other
 let summary = null;
 let list = null;
 let reason = null;
@@ -73,6 +74,7 @@ function show() {
   get("people-head").replaceChildren(none ? make("span", { class: "left-out" }, "No tree satisfies the formula, so nobody votes.")
     : make("span", {}, make("strong", {}, treesText(summary.trees)), ` vote on ${whole(summary.people)} people. They do not all agree on ${summary.disputed}.`));
   if (none) return;
+  get("people-bars").classList.toggle("many", summary.parts.length > MANY);
   get("people-bars").replaceChildren(...summary.parts.map((part) => bars(part)), axis(),
     ...(summary.hidden_groups ? [make("p", { class: "note" }, `${summary.hidden_groups === 1 ? "One group is" : `${summary.hidden_groups} groups are`} too small to be shown.`)] : []));
   const chosen = [["", "everybody"], ...summary.groups.map((name) => [name, name])];
@@ -81,7 +83,7 @@ function show() {
   get("people-group-box").hidden = summary.groups.length < 2;
   get("people-baseline").replaceChildren(...summary.baselines.map((name) => make("option", { value: name }, name)));
   get("people-baseline").value = baseline();
-  get("people-baseline-box").hidden = !summary.baselines.length;
+  get("people-baseline-box").hidden = summary.baselines.length < 2;
   get("people-row").value = state.row;
 }
 
@@ -93,7 +95,7 @@ function bars(part) {
   const svg = draw("svg", { class: "vote-histogram", viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", role: "img",
     "aria-label": `Vote shares of ${summary.label} among ${part.name}, by number of people` });
   part.bars.forEach((n, at) => {
-    const range = `${5 * at} to ${5 * (at + 1)} % of the trees say ${summary.label}`;
+    const range = `${(100 * at) / shown.length} to ${(100 * (at + 1)) / shown.length} % of the trees say ${summary.label}`;
     const text = `${range}: ${n === null ? "number not shown" : `${whole(n)} people`}`;
     const height = n === null ? 5 : n === 0 ? 0 : Math.max(1.5, ((HIGH - 2) * n) / most);
     svg.append(draw("rect", { class: n === null ? "few" : "many", x: at * step + 1, y: HIGH - height, width: step - 2, height }, draw("title", {}, text)));
