@@ -30,7 +30,7 @@ export function treePicture(svg) {
   const scroller = make("div", { class: "tree-picture", tabindex: "0", role: "group" }, picture);
   scroller.style.setProperty("--natural", `${Number(picture.getAttribute("width")) || 0}px`);
   scroller.setAttribute("aria-label", "Picture of the tree; scroll sideways if it is wide");
-  const hint = make("p", { class: "scroll-hint", hidden: true }, "⇄ wider than the screen: scroll sideways");
+  const hint = make("p", { class: "scroll-hint", hidden: true }, "⇄ wide: scroll sideways");
   new ResizeObserver(() => {
     const over = scroller.scrollWidth - scroller.clientWidth;
     if (hint.hidden && over > 1) scroller.scrollLeft = middleOf(scroller) - scroller.clientWidth / 2;
