@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adtc.dashboard.asking import NotFoundError
+from adtc.dashboard.building import Building
+from adtc.dashboard.generalizing import Generalizing
+from adtc.dashboard.people import PeoplePanel
 from adtc.dashboard.side import Kept, Place, Side
 from adtc.dashboard.start import near_best, order
+from adtc.dashboard.variables import VariablesPanel
 from adtc.errors import QueryError
+from adtc.models.colours import class_colour
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import Difference, DifferenceTable
@@ -39,6 +44,10 @@ class Session:
 
     Attributes
     ----------
+    lock, patience
+        Held while a question is answered; those that may take a while hold the second one.
+    people, variables, building, generalizing
+        What the panels answer, about the first profile.
     seen
         Set when a landscape was answered: whoever opened the page has something to look at.
     """
@@ -65,6 +74,12 @@ class Session:
         given = (profile,) if compare is None else (profile, compare)
         self.sides = tuple(map(Side, given, self.titles))
         self.profile = self.sides[0].profile
+        self.patience = threading.RLock()
+        first = self.sides[0]
+        self.people = PeoplePanel(first, self.lock, small)
+        self.variables = VariablesPanel(first, self.lock)
+        self.building = Building(first, self.lock, small)
+        self.generalizing = Generalizing(first, self.lock)
         self._selected: Kept[Profile] = Kept(4)
         self._compared: Kept[DifferenceTable] = Kept(4)
         self._difference: Difference | None = None
@@ -91,6 +106,9 @@ class Session:
         view["facts"] = list(facts(self.profile).items())
         view["begin"], view["begin_note"] = near_best(self.profile)
         view["best_by"] = [list(pair) for pair in order(self.profile)]
+        view["without"] = self._without()
+        view["colours"] = [class_colour(at) for at in range(len(view["data"]["labels"]))]
+        view["further"] = self.generalizing.tables
         view["compare"] = None
         if len(self.sides) > 1:
             other = self.sides[1]
@@ -104,6 +122,14 @@ class Session:
                 "differs": [list(one) for one in differences(self.profile, other.profile)],
             }
         return view
+
+    def _without(self) -> str | None:
+        """Say why there is no panel that looks at trees; None if there are such panels."""
+        try:
+            self.profile.need_source("this panel")
+        except QueryError as error:
+            return str(error)
+        return None
 
     def count(self, where: str | None) -> View:
         """Count the trees that satisfy a formula; where there is none, say what comes near."""
