@@ -259,7 +259,7 @@ def _core_of(circuit: Circuit, limbs: int, monitor: Monitor) -> Any:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[level.core for level in circuit.levels],
         limbs=limbs,
         most_bytes=monitor.memory,
     )

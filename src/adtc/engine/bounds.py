@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
+from adtc.engine.checkpoint import complete
 from adtc.engine.executors import run_jobs
 from adtc.engine.forms import Form
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
+from adtc.engine.parts import Arrays, content_key, first_features, paths_of_features
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
@@ -177,8 +179,16 @@ class Walker:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
-        run = self._counted = self._counted or self._count(found)
+        if self.monitor.checkpoint is not None:
+            complete(Visits(self, found), features, self.monitor)
+            return
+        run = self.counted(found)
         self._phase(run, run.phases - 1, features, found)
+
+    def counted(self, found: Found) -> _core.InsidePass:
+        """Return the pass with the pairs that all paths share counted, once."""
+        self._counted = self._counted or self._count(found)
+        return self._counted
 
     def _count(self, found: Found) -> _core.InsidePass:
         """Count the pairs that all paths share."""
@@ -210,6 +220,67 @@ class Walker:
         share = len(features) // (4 * threads) if threads > 1 else len(features)
         step = max(1, min(_SMALL_JOB // max(1, work), share))
         return [range(f, min(f + step, features.stop)) for f in features[::step]]
+
+
+@dataclass(slots=True)
+class Visits:
+    """The inside pass as a stage: see `parts.Stage`. Units: first features."""
+
+    walker: Walker
+    found: Found
+    name = "inside"
+
+    @property
+    def key(self) -> str:
+        """Digest all that the pass follows from."""
+        return content_key("inside", self.walker.table, self.walker.lattice, self.walker.costs)
+
+    @property
+    def weights(self) -> list[int]:
+        """Count the paths of the last level by first feature."""
+        return paths_of_features(self.walker.lattice)
+
+    def begin(self) -> None:
+        """Count the pairs that all paths share."""
+        self.walker.counted(self.found)
+
+    def compute(self, units: range) -> None:
+        """Fill in the paths that start with some features."""
+        run, found = self.walker.counted(self.found), self.found
+        run.run(
+            run.phases - 1, units.start, units.stop, found.counts, found.least, found.splits,
+            self.walker.monitor.control,
+        )  # fmt: skip
+
+    def take(self, units: range) -> Arrays:
+        """Copy what was found on the paths that start with some features."""
+        paths, last = self._paths(units)
+        base = int(self.walker.lattice.base[-1])
+        return {
+            "counts": self.found.counts[paths],
+            "least": self.found.least[:, base + last],
+            "splits": self.found.splits[:, last],
+        }
+
+    def put(self, units: range, arrays: Arrays) -> None:
+        """Fill in what was found earlier."""
+        paths, last = self._paths(units)
+        base = int(self.walker.lattice.base[-1])
+        self.found.counts[paths] = arrays["counts"]
+        self.found.least[:, base + last] = arrays["least"]
+        self.found.splits[:, last] = arrays["splits"]
+
+    def _paths(self, units: range) -> tuple[Array, Array]:
+        """List the paths that start with some features by number, and those of the last level.
+
+        The root, which starts with none, comes with the first.
+        """
+        lattice, found = self.walker.lattice, []
+        for level in range(lattice.levels + 1):
+            first = first_features(lattice, level)
+            found.append(np.flatnonzero((first >= units.start) & (first < units.stop)))
+        levels = (base + some for base, some in zip(lattice.base, found, strict=True))
+        return np.concatenate(list(levels)), found[-1]
 
 
 def outside_pass(

@@ -114,7 +114,9 @@ def count_coarsely(
     coarse = replace(coarse, plan=prepared.plan)
     _coarsen_leaves(prepared, coarse)
     limits = [budget.limit for budget in prepared.plan.budgets]
-    circuit = circuits.grow(prepared, limits, monitor, foresee=False)
+    # keys of parts do not tell the steps
+    alone = replace(monitor, checkpoint=None)
+    circuit = circuits.grow(prepared, limits, alone, foresee=False)
     return CoarseCells(coarse, circuit, circuit.root.keys, circuit.root.values)
 
 

@@ -202,7 +202,7 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[level.core for level in circuit.levels],
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),
