@@ -214,6 +214,10 @@ SHARED = [
            help="Hold no more memory than this, 500MB or 4GB, and answer with what fits."),
     Option("--exact", section=RUN, is_flag=True, default=None,
            help="Refuse what does not fit into the limits, instead of answering with what does."),
+    Option("--checkpoint", section=RUN, metavar="FOLDER", type=FILE,
+           help="Keep finished parts of a long run there, and use those that are there already."),
+    Option("--resume", section=RUN, is_flag=True, default=None,
+           help="With --checkpoint: go on with an earlier run, and refuse to begin a new one."),
 ]  # fmt: skip
 
 # Rows for further tables, which metrics such as test.acc look at.

@@ -60,6 +60,7 @@ class Checkpoint:
         self.reused = self.written = 0
         self.damaged: list[str] = []
         self.failure: str | None = None
+        self._said: set[str] = set()
         self._lock = threading.Lock()
         self._open()
 
@@ -105,6 +106,14 @@ class Checkpoint:
                 f"was computed anew."
             )
         return found
+
+    def news(self) -> list[str]:
+        """Say what has been reused, or went wrong, since this was last asked."""
+        parts = "part was" if self.reused == 1 else "parts were"
+        reused = [f"{self.reused:,} {parts} taken from '{self.folder}'."] if self.reused else []
+        new = [sentence for sentence in [*self.notes, *reused] if sentence not in self._said]
+        self._said.update(new)
+        return new
 
     def told(self) -> dict[str, Any]:
         """Return what a record tells."""
