@@ -218,6 +218,11 @@ SHARED = [
            help="Keep finished parts of a long run there, and use those that are there already."),
     Option("--resume", section=RUN, is_flag=True, default=None,
            help="With --checkpoint: go on with an earlier run, and refuse to begin a new one."),
+    Option("--dask", section=RUN, metavar="ADDRESS",
+           help="Compute on the workers of a dask.distributed scheduler, such as tls://host:8786; "
+                "local: on processes of this machine, one for each of --threads."),
+    Option("--insecure", section=RUN, is_flag=True, default=None,
+           help="With --dask: allow an address that is neither on this machine nor under TLS."),
 ]  # fmt: skip
 
 # Rows for further tables, which metrics such as test.acc look at.

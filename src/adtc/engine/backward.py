@@ -149,6 +149,21 @@ def run_backward(
     """
     monitor = monitor or Monitor()
     voters = nobody(circuit.prepared.features) if voters is None else voters
+    if circuit.remote is not None:
+        return circuit.remote.run(_backward, cells, weights, voters, events, monitor=monitor)
+    return _backward(circuit, cells, weights, voters, events, monitor=monitor)
+
+
+def _backward(
+    circuit: Circuit,
+    cells: Keys,
+    weights: Weights | None,
+    voters: Voters,
+    events: bool,
+    *,
+    monitor: Monitor,
+) -> Backward:
+    """Do the same where the circuit is."""
     _check_mixed(circuit, voters)
     chosen = _chosen(circuit, cells, weights)
     core = _core_of(circuit, chosen.limbs, monitor)

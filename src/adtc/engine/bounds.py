@@ -29,6 +29,7 @@ INFINITY = 2**60
 _TWO = 2
 _SMALL_JOB = 10**6  # pairs of features that one job may look at
 _LARGEST = 2**57  # costs below that have room for sums of four, and for more than any cost
+_MOST_SPREAD = 3  # literals whose signs follow by differences
 _MOST_MATRICES = 2**30  # bytes of pair counts that are kept to save counting
 
 
@@ -82,22 +83,43 @@ def inside_pass(
     sizes = path_counts(lattice)
     groups = len(table.totals)
     monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2 * len(forms)))
-    # A form that only counts leaves needs no search: a single leaf is the least.
-    searched = [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
-    if question.space.leaf_share:  # there a leaf may not exist, and then two may
-        searched = list(range(len(forms)))
+    searched = searched_forms(forms, question)
     costs = path_costs(tuple(forms[d] for d in searched), group_label, question)
     found = Found.blank(lattice, groups, len(searched))
     Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), found)
-    counts, least, splits = found.counts, found.least, found.splits
+    per_leaf = [form.per_leaf for form in forms]
     with monitor.translated():
-        _core.ascend(lattice.levels, lattice, costs, counts, least, monitor.control)
-    exists = support(counts, group_label) >= question.minsup
-    if len(searched) < len(forms):
-        single = np.array([form.per_leaf for form in forms], np.int64)[:, None]
+        return bounds_above(
+            lattice, costs, found, per_leaf=per_leaf, searched=searched, control=monitor.control
+        )
+
+
+def searched_forms(forms: Sequence[Form], question: Question) -> list[int]:
+    """List the forms whose least value must be sought, by number."""
+    if question.space.leaf_share:  # there a leaf may not exist, and then two may
+        return list(range(len(forms)))
+    # A form that only counts leaves needs no search: a single leaf is the least.
+    return [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
+
+
+def bounds_above(
+    lattice: _core.Lattice,
+    costs: _core.Costs,
+    found: "Found",
+    *,
+    per_leaf: Sequence[int],
+    searched: list[int],
+    control: _core.Control,
+) -> tuple[Inside, Array]:
+    """Go up from the last level, and put in the forms that need no search; see `inside_pass`."""
+    counts, least, splits = found.counts, found.least, found.splits
+    _core.ascend(lattice.levels, lattice, costs, counts, least, control)
+    exists = support(counts, costs.group_label) >= costs.minsup
+    if len(searched) < len(per_leaf):
+        single = np.array(per_leaf, np.int64)[:, None]
         least = _among(np.where(exists, single, INFINITY), searched, least)
         # trees that are no single leaf have two leaves at least
-        splits = _among(np.repeat(2 * single, sizes[-1], axis=1), searched, splits)
+        splits = _among(np.repeat(2 * single, splits.shape[1], axis=1), searched, splits)
     return Inside(counts, least, exists), splits
 
 
@@ -173,12 +195,18 @@ class Walker:
     costs: _core.Costs
     switches: Switches
     monitor: Monitor
+    alone: bool = False  # whether it visits a part only
     _counted: _core.InsidePass | None = field(default=None)
 
     def visit(self, features: range, found: Found) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
+        if self.monitor.client is not None:
+            from adtc.engine.cluster import visit
+
+            visit(Visits(self, found), features, self.monitor)
+            return
         if self.monitor.checkpoint is not None:
             complete(Visits(self, found), features, self.monitor)
             return
@@ -194,7 +222,9 @@ class Walker:
         """Count the pairs that all paths share."""
         monitor = self.monitor
         memory = min(monitor.memory // 4, _MOST_MATRICES)
-        spread = 3 if self.switches.inclusion else 1
+        spread = _MOST_SPREAD if self.switches.inclusion else 1
+        if self.alone:  # a part computes for itself what others share: that must not be much
+            spread = min(spread, max(1, self.lattice.levels - 1))
         with monitor.translated():
             run = _core.InsidePass(
                 self.table, self.lattice, self.costs, memory, monitor.threads, spread

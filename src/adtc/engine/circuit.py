@@ -4,9 +4,9 @@ Built from the last level up. The root's tensor answers questions about counts; 
 kept, because finding and drawing trees are walks down over them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,14 @@ from adtc.engine.prepare import Prepared
 from adtc.engine.refusal import refuse_if_too_large
 
 Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+class Remote(Protocol):
+    """Workers that hold a circuit."""
+
+    def run(self, work: Callable[..., T], *args: Any, monitor: Monitor) -> T:
+        """Have a worker put the circuit together, and return ``work(circuit, *args)``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,16 @@ class Circuit:
         return next(((b, least) for b, least in pairs if b.limit < least < INFINITY), None)
 
     @property
+    def live_paths(self) -> tuple[int, ...]:
+        """Count the live paths of each level."""
+        return self.outside.live_paths
+
+    @property
+    def remote(self) -> "Remote | None":
+        """Return where the circuit is, if that is on another machine."""
+        return None
+
+    @property
     def root(self) -> Cells:
         """Return the tensor of all trees."""
         if not self.levels:
@@ -67,6 +85,10 @@ def grow(
     """
     monitor.check()
     limit = np.array(limits, np.int64)
+    if monitor.client is not None:
+        from adtc.engine.cluster import grow_remotely
+
+        return grow_remotely(prepared, limit, monitor)
     outside = outside_pass(
         prepared.lattice, prepared.inside, limit, monitor, first=prepared.first_tests
     )
@@ -102,15 +124,15 @@ def _ground(prepared: Prepared, outside: Outside, limits: Array) -> Ground:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        splitting=_worth_a_split(prepared, outside),
+        splitting=worth_a_split(prepared.lattice, prepared.splits, outside),
         causes=(limits, prepared.first_tests, prepared.splits is None),
     )
 
 
-def _worth_a_split(prepared: Prepared, outside: Outside) -> Array:
+def worth_a_split(lattice: _core.Lattice, splits: Array | None, outside: Outside) -> Array:
     """Tell which live paths of the last level may have trees within budget beside single leaves."""
-    last = int(prepared.lattice.base[-1])
+    last = int(lattice.base[-1])
     live: Array = outside.live[last:]
-    if prepared.splits is None:
+    if splits is None:
         return live
-    return np.logical_and(live, (prepared.splits <= outside.budgets[last:].T).all(axis=0))
+    return np.logical_and(live, (splits <= outside.budgets[last:].T).all(axis=0))

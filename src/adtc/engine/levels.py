@@ -315,7 +315,7 @@ class LastLevel(_Tensors):
     def weights(self) -> list[int]:
         """Count the paths to split by first feature."""
         if self.level == 0:
-            return [1]
+            return [int(self.behind[0])]
         literals = self.behind[1 : 1 + 2 * self.ground.lattice.features]
         firsts: list[int] = literals.reshape(-1, 2).sum(axis=1).tolist()
         return firsts

@@ -50,6 +50,8 @@ class Monitor:
         Share of the time that is not for computing, but for printing the answer.
     checkpoint
         Where finished parts of the run are kept, and taken from if they are there.
+    client
+        A ``distributed.Client``: the parts of the run are computed by its workers.
     finished
         Makes an answer of what is finished so far, given what stopped the run.
     reached
@@ -65,6 +67,7 @@ class Monitor:
     patient: bool = False
     spare: float = 0.0
     checkpoint: "Checkpoint | None" = None
+    client: Any = None
     finished: Callable[[str], Any] | None = field(default=None, repr=False)
     reached: bool = field(default=False, repr=False)
     started: float = field(default_factory=time.monotonic, repr=False)

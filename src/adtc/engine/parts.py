@@ -20,19 +20,16 @@ Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 _FORMAT = 1  # of what parts hold; another one makes other keys
 _SLICES = 64  # parts of a stage, about
-_TABLE = ("words", "offsets", "rows", "plane_group", "plane_shift", "totals")
-_LATTICE = ("features", "levels", "rest")
-_COSTS = ("weights", "constants", "group_label", "infinity", "minsup", "majority", "share_top",
-          "share_bottom")  # fmt: skip
-_LEAVES = ("key_weights", "key_constant", "cost_weights", "cost_constants", "group_label", "minsup",
-           "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom",
-           "root_leaf")  # fmt: skip
-_FIELDS: dict[type, tuple[str, ...]] = {
-    _core.Table: _TABLE,
-    _core.Lattice: _LATTICE,
-    _core.Costs: _COSTS,
-    _core.Leaves: _LEAVES,
-}
+FIELDS: dict[type, tuple[str, ...]] = {
+    _core.Table: ("words", "offsets", "rows", "plane_group", "plane_shift", "totals"),
+    _core.Lattice: ("binomial", "base", "features", "levels", "rest"),
+    _core.Costs: ("weights", "constants", "group_label", "infinity", "minsup", "majority",
+                  "share_top", "share_bottom"),
+    _core.Leaves: ("key_weights", "key_constant", "cost_weights", "cost_constants", "group_label",
+                   "minsup", "majority", "trivial_splits", "dense", "most_leaves", "share_top",
+                   "share_bottom", "root_leaf"),
+}  # fmt: skip
+"""What the parts of the core are made of."""
 
 
 class Stage(Protocol):
@@ -83,7 +80,7 @@ def content_key(*content: object) -> str:
 
 def _flat(content: Sequence[object]) -> Iterator[object]:
     for value in content:
-        fields = _FIELDS.get(type(value))
+        fields = FIELDS.get(type(value))
         if fields is None:
             yield value
         else:
