@@ -8,10 +8,10 @@ import pytest
 import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast, prepare
-from adtc.engine.circuit import all_trees
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
+from adtc.engine.levels import all_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.record import RunRecord

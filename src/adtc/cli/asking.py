@@ -74,6 +74,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
+        given[RUN] = _with_client(_with_checkpoint(given[RUN]))
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -282,6 +283,42 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
+    """Open the folder that parts of the run are kept in, if one is given."""
+    from adtc.errors import QueryError
+
+    resume = run.pop("resume", False)
+    if "checkpoint" not in run:
+        if resume:
+            raise QueryError("--resume goes on from a folder: give it with --checkpoint FOLDER.")
+        return run
+    from adtc.engine.checkpoint import Checkpoint
+
+    return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
+
+
+def _with_client(run: dict[str, Any]) -> dict[str, Any]:
+    """Connect to the workers, if some are to compute, until the command ends."""
+    from adtc.errors import QueryError
+
+    address, insecure = run.pop("dask", None), run.pop("insecure", False)
+    if address is None:
+        if insecure:
+            raise QueryError("--insecure is about a cluster: give its address with --dask ADDRESS.")
+        return run
+    if "checkpoint" in run:
+        raise QueryError(
+            "parts are kept on this machine or computed on others: give either --checkpoint or "
+            "--dask."
+        )
+    from adtc.engine.monitor import usable_cores
+    from adtc.engine.workers import connected
+
+    workers = run.get("threads") or usable_cores()
+    found = connected(address, insecure=insecure, workers=workers)
+    return {**run, "client": click.get_current_context().with_resource(found)}
 
 
 def warn(sheet: "Sheet", *, later: bool) -> None:

@@ -214,6 +214,15 @@ SHARED = [
            help="Hold no more memory than this, 500MB or 4GB, and answer with what fits."),
     Option("--exact", section=RUN, is_flag=True, default=None,
            help="Refuse what does not fit into the limits, instead of answering with what does."),
+    Option("--checkpoint", section=RUN, metavar="FOLDER", type=FILE,
+           help="Keep finished parts of a long run there, and use those that are there already."),
+    Option("--resume", section=RUN, is_flag=True, default=None,
+           help="With --checkpoint: go on with an earlier run, and refuse to begin a new one."),
+    Option("--dask", section=RUN, metavar="ADDRESS",
+           help="Compute on the workers of a dask.distributed scheduler, such as tls://host:8786; "
+                "local: on processes of this machine, one for each of --threads."),
+    Option("--insecure", section=RUN, is_flag=True, default=None,
+           help="With --dask: allow an address that is neither on this machine nor under TLS."),
 ]  # fmt: skip
 
 # Rows for further tables, which metrics such as test.acc look at.

@@ -136,7 +136,7 @@ def note(record: RunRecord, result: Result) -> None:
     """Write what a run did into the record."""
     record.engine, record.num_cells = "fast", len(result.keys)
     record.cell_scan = result.circuit.cell_scan
-    record.details["live_subproblems"] = list(result.circuit.outside.live_paths)
+    record.details["live_subproblems"] = list(result.circuit.live_paths)
     record.details.pop("proof_of_none", None)  # of an earlier attempt, under a tighter limit
     if proof := result.circuit.proof_of_none:
         budget, least = proof

@@ -95,15 +95,14 @@ def prepare(
     )
     plan = with_multipliers(plan, table, lattices.label_of_groups(plan.groups), switches, monitor)
     leaves = leaves_of(plan, switches)
-    bounds, splits = inside_pass(
-        table,
-        lattice,
-        tuple(budget.form for budget in plan.budgets),
-        leaves.group_label,
-        question,
-        switches=switches,
-        monitor=monitor,
-    )
+    forms = tuple(budget.form for budget in plan.budgets)
+    about = table, lattice, forms, leaves.group_label, question
+    if monitor.client is not None:
+        from adtc.engine.cluster import inside_remotely
+
+        away = inside_remotely(*about, monitor=monitor)
+        return Prepared(plan, features, table, lattice, leaves, away)
+    bounds, splits = inside_pass(*about, switches=switches, monitor=monitor)
     return Prepared(plan, features, table, lattice, leaves, bounds, splits)
 
 

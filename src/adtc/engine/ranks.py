@@ -8,6 +8,7 @@ fewer rows. Trees are numbered from 0; nothing is listed to find one.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from adtc.algebra.trees import Tree
 from adtc.engine.circuit import Circuit
 from adtc.engine.keys import find_key, key_integers, key_order, packed_keys
 from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
+from adtc.engine.monitor import Monitor
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 
@@ -49,12 +51,15 @@ class Ranks:
     """
 
     def __init__(self, circuit: Circuit, *, most_bytes: int = _MOST_BYTES) -> None:
-        self.circuit = circuit
-        self._core = _cursor(circuit, most_bytes)
+        self.circuit, self._most_bytes = circuit, most_bytes
         keys = circuit.root.keys
         self._order = key_order(keys)
         self._keys = keys[self._order]
         self._ruler: Ruler | None = None
+
+    @cached_property
+    def _core(self) -> Any:
+        return _cursor(self.circuit, self._most_bytes)
 
     @property
     def keys(self) -> list[int]:
@@ -82,6 +87,8 @@ class Ranks:
         """
         if not isinstance(keys, np.ndarray):
             keys = packed_keys(keys, wide=self._keys.ndim > 1)
+        if self.circuit.remote is not None:
+            return self.circuit.remote.run(_unranked, keys, list(ranks), monitor=Monitor())
         width = 8 * self._core.limbs
         limbs = b"".join([int(rank).to_bytes(width, "little") for rank in ranks])
         found = self._core.unrank(
@@ -189,6 +196,11 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
     _write(tree.zero, nodes)
 
 
+def _unranked(circuit: Circuit, keys: Array, ranks: Sequence[int], *, monitor: Monitor) -> Forest:
+    """Find trees where the circuit is."""
+    return Ranks(circuit).unrank_many(keys, ranks)
+
+
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
     prepared, outside = circuit.prepared, circuit.outside
@@ -202,7 +214,7 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[level.core for level in circuit.levels],
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),

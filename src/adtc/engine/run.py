@@ -27,7 +27,7 @@ from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.optimum import Proved, best_tree
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
-from adtc.engine.record import RunRecord, recording
+from adtc.engine.record import RunRecord, note_checkpoint, recording
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
@@ -205,7 +205,9 @@ def opened(
 ) -> Iterator[Run]:
     """Open a run with its record; ``asked`` is the call in words."""
     with recording(data, space, engine, asked) as record:
-        yield Run(data, space, define, engine, switches, monitor or Monitor(), record)
+        run = Run(data, space, define, engine, switches, monitor or Monitor(), record)
+        yield run
+        note_checkpoint(record, run.monitor)
 
 
 def fast_question(engine: Engine, question: Question) -> Question | None:
