@@ -183,7 +183,9 @@ class Run:
         return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 
     def _fast_extreme(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
-        if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
+        if form is not None and (
+            planned := search.planned(question, self.data, form.scaled(Fraction(sign)))
+        ):
             plan, scale, constant = planned
             self.prepared = prepare(plan, self.data, self.switches, self.monitor)
             least = self.prepared.inside.root[0]
