@@ -127,6 +127,25 @@ def distinct_features(
     return Features(stacked, tuple(map(tuple, twins)))
 
 
+def oriented(features: Features, data: Data | Stack) -> Features:
+    """Look at the same distinct features on other rows."""
+    dense = unpack(data.bits, data.n_rows)
+    firsts = [twins[0] for twins in features.twins]
+    columns = [1 - dense[twin.feature] if twin.flipped else dense[twin.feature] for twin in firsts]
+    stacked = np.array(columns, np.uint8).reshape(len(columns), data.n_rows)
+    return Features(stacked, features.twins)
+
+
+def alike(features: Features, data: Data | Stack) -> bool:
+    """Tell whether features that were merged split other rows alike, too."""
+    dense = unpack(data.bits, data.n_rows)
+    return all(
+        np.array_equal(dense[twin.feature] ^ twin.flipped, dense[first.feature] ^ first.flipped)
+        for first, *others in features.twins
+        for twin in others
+    )
+
+
 def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
     """Sum the weights of the table's own rows under each feature."""
     weights, own = data.weights[: data.own], dense[:, : data.own]

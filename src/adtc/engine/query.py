@@ -364,6 +364,25 @@ def linear_parts(text: str, vocabulary: Vocabulary) -> tuple[tuple[Primitive, Fr
     return tuple((used[name], c) for name, c in form.coefficients.items())
 
 
+def further_tables(
+    aggregation: Aggregation, schema: Schema, define: Definitions | None
+) -> tuple[str, ...]:
+    """Name the further tables whose rows an aggregation looks at; a function may look at all."""
+    every = (*schema.tables, *schema.hybrids)
+    if not every or callable(aggregation):
+        return every
+    vocabulary = Vocabulary(schema, define or {})
+    parts = (part for text in texts_of(aggregation) for part, _ in linear_parts(text, vocabulary))
+    looked_at = {
+        group.table
+        for part in parts
+        for group in schema.totals
+        for label in range(schema.labels)
+        if part.functional is not None and part.functional.weight(label, group)
+    }
+    return tuple(table for table in every if table in looked_at)
+
+
 def _aggregate(
     aggregation: Aggregation, semiring: Semiring[Any], vocabulary: Vocabulary
 ) -> Callable[[int, LeafRows], Any]:
