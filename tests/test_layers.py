@@ -26,7 +26,7 @@ ORDER = (
     {"_core"},
     {"errors"},
     {"text"},
-    {"atomic"},
+    {"atomic", "cache"},
     {"data", "algebra"},
     {"engine"},
     {"models"},

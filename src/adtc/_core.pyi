@@ -472,6 +472,15 @@ class Cursor:
     def child(
         self, at: tuple[int, int, int], feature: int, negative: bool
     ) -> tuple[int, int, int]: ...
+    def sums(
+        self,
+        keys: Ints,
+        rows: Table,
+        functions: SemiringFunctions,
+        leaves: LeafMetrics,
+        most_bytes: int,
+        control: Control,
+    ) -> Floats: ...
     @property
     def limbs(self) -> int: ...
     @property

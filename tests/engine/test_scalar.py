@@ -4,16 +4,19 @@ import ctypes
 import ctypes.util
 import math
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import adtc
 from adtc import semirings
 from adtc.algebra.c_functions import c_functions
 from adtc.engine.switches import Switches
-from adtc.errors import CancelledError, QueryError
+from adtc.errors import CancelledError, LimitError, QueryError
 
 LIBM = ctypes.CDLL(ctypes.util.find_library("m"))
 
@@ -204,3 +207,121 @@ def test_other_functions_are_refused(given, message):
     functions = dict(zip(("add", "mul", "leaf"), SOFT.compiled.owners, strict=True)) | given
     with pytest.raises(QueryError, match=message):
         semirings.compiled("own", 0.0, 1.0, **functions)
+
+
+WHERES = (
+    "size <= 3",
+    "error <= 22",
+    "error + 2 * size <= 1.4 * least(error + 2 * size)",
+    "acc >= 0.5 and dp <= 0.6",
+    "size >= 2 or error <= 15",
+    "depth <= 2 and N01 <= 12",
+)
+FORMS = ("error", "N11 + size", ("N11", "error"), None)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 5),
+    space=st.sampled_from([*SPACES, adtc.Space(3, 2, root=("f1",)), adtc.Space(2, max_size=3)]),
+    where=st.sampled_from(WHERES),
+    aggregation=st.sampled_from(FORMS),
+    which=st.sampled_from([SOFT, BOTTLENECK]),
+)
+def test_the_core_folds_a_circuit_as_python_does(seed, space, where, aggregation, which):
+    if which is BOTTLENECK and aggregation not in (None, FORMS[2]):
+        which = SOFT  # the other one takes two metrics
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, (40, 4))
+    table = adtc.Data.from_arrays(
+        np.c_[X, 1 - X[:, 0], X[:, 1]],
+        (X[:, 0] ^ (rng.random(40) < 0.3)).astype(int),
+        z=rng.integers(0, 2, 40),
+        weights=rng.integers(1, 3, 40),
+    )
+    in_python = replace(which, compiled=None)
+    native, python = (
+        adtc.model_tensor(
+            table, space, ["error"], where=where, semiring=R, aggregation=aggregation, engine="fast"
+        )
+        for R in (which, in_python)
+    )
+    assert native.keys() == python.keys()
+    for cell, value in python.items():
+        assert math.isclose(native[cell], value, rel_tol=1e-9)
+
+
+def test_the_core_folds_circuits_of_wide_keys():
+    rng = np.random.default_rng(1)
+    X, y = rng.integers(0, 2, (60, 3)), rng.integers(0, 2, 60)
+    z, weights = rng.integers(0, 2, 60), rng.integers(1, 2**33, 60)
+    table = adtc.Data.from_arrays(X, y, z=z, weights=weights)
+    metrics = ["N010", "N011", "N100"]
+    tiny = semirings.compiled(
+        "tiny",
+        0.0,
+        1.0,
+        semirings.BINARY(add),
+        semirings.BINARY(mul),
+        leaf=semirings.LEAF(lambda label, values, n: 1 + label + values[0] / 2**40),
+    )
+    found = [
+        adtc.model_tensor(table, adtc.Space(2), metrics, semiring=R, aggregation="error")
+        for R in (tiny, replace(tiny, compiled=None))
+    ]
+    assert found[0].keys() == found[1].keys()
+    assert all(math.isclose(found[0][k], found[1][k], rel_tol=1e-9) for k in found[1])
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_features_alike_on_the_table_may_differ_on_a_further_one(compiled):
+    rng = np.random.default_rng(2)
+    X, y = rng.integers(0, 2, (30, 3)), rng.integers(0, 2, 30)
+    X[:, 2] = X[:, 0]
+    test = adtc.Data.from_arrays(rng.integers(0, 2, (20, 3)), rng.integers(0, 2, 20))
+    table = adtc.Data.from_arrays(X, y).with_table("test", test)
+    which = SOFT if compiled else replace(SOFT, compiled=None)
+    fast, spec = (
+        adtc.evaluate(
+            table, adtc.Space(2), which, aggregation="test.error", where="error <= 14", engine=e
+        )
+        for e in ("fast", "spec")
+    )
+    assert math.isclose(fast, spec, rel_tol=1e-9)
+    blind = adtc.profile(table, adtc.Space(2), ["error"], where="error <= 14")
+    assert blind.evaluate(which, aggregation="error") > 0
+    with pytest.raises(QueryError, match="differ on a further one"):
+        blind.evaluate(which, aggregation="test.error")
+    seeing = adtc.profile(table, adtc.Space(2), ["error", "test.error"], where="error <= 14")
+    assert math.isclose(seeing.evaluate(which, aggregation="test.error"), spec, rel_tol=1e-9)
+
+
+def test_a_profile_is_folded_by_the_core():
+    space = adtc.Space(max_depth=3, minsup=2)
+    profile = adtc.profile(data(), space, ["error"], where="error <= 20")
+    native, python = (
+        profile.evaluate(R, aggregation="error") for R in (SOFT, replace(SOFT, compiled=None))
+    )
+    assert math.isclose(native, python, rel_tol=1e-9)
+    assert profile.where("error <= 0").evaluate(SOFT, aggregation="error") == SOFT.zero
+
+
+def test_a_fold_in_the_core_is_cancelled_and_bounded():
+    calls = []
+
+    def leaf(label, values, n):
+        calls.append(label)
+        monitor.cancel()
+        return 1.0
+
+    own = semirings.compiled(
+        "own", 0.0, 1.0, semirings.BINARY(add), semirings.BINARY(mul), leaf=semirings.LEAF(leaf)
+    )
+    profile = adtc.profile(data(), adtc.Space(3), ["error"], where="error <= 25")
+    monitor = adtc.Monitor()
+    with pytest.raises(CancelledError):
+        profile.evaluate(own, aggregation="error", monitor=monitor)
+    assert 0 < len(calls) < 20
+    monitor = adtc.Monitor(memory_limit=1000)
+    with pytest.raises(LimitError, match="memory"):
+        profile.evaluate(SOFT, aggregation="error", monitor=monitor)

@@ -5,6 +5,7 @@ a number; kinds are checked where a value is used. Which metrics exist is not ch
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 from adtc.algebra.expressions import (
@@ -74,8 +75,9 @@ def parse(text: str, *, max_length: int = MAX_LENGTH) -> Formula:
     The language of Sec. 2.4, with comparisons other than ≤ and functions added.
     From loose to tight: ``or``, ``and``, ``not``, comparisons, ``+ -``, ``* /``, signs.
     """
-    parser = _Parser(text, max_length)
-    return parser.formula(parser.whole())
+    # formulas do not change, and questions are asked again
+    read = _read if len(text) <= MAX_LENGTH else _read.__wrapped__
+    return read(text, max_length)
 
 
 def parse_term(text: str, *, max_length: int = MAX_LENGTH) -> Term:
@@ -86,6 +88,18 @@ def parse_term(text: str, *, max_length: int = MAX_LENGTH) -> Term:
     >>> parse_term("2·N11")
     Arithmetic(op='*', left=Number(value=Fraction(2, 1)), right=Name(name='N11'))
     """
+    read = _read_term if len(text) <= MAX_LENGTH else _read_term.__wrapped__
+    return read(text, max_length)
+
+
+@lru_cache(maxsize=256)
+def _read(text: str, max_length: int) -> Formula:
+    parser = _Parser(text, max_length)
+    return parser.formula(parser.whole())
+
+
+@lru_cache(maxsize=256)
+def _read_term(text: str, max_length: int) -> Term:
     parser = _Parser(text, max_length)
     return parser.term(parser.whole())
 

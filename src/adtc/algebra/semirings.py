@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import partial
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from adtc.algebra.semiring import Values
 from adtc.algebra.trees import Leaf
 from adtc.algebra.witnesses import Costed, Drawn, Found, cheaper, draw_one, join
 from adtc.errors import QueryError, UnknownSemiringError, unknown
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 R = TypeVar("R")
 
@@ -248,7 +251,7 @@ def pareto(d: int) -> Semiring[Front]:
     )
 
 
-def counting_draw(rng: np.random.Generator) -> Semiring[Drawn]:
+def counting_draw(rng: "Generator") -> Semiring[Drawn]:
     """Make the paper's N × T: the number of trees and one drawn uniformly from them.
 
     Notes

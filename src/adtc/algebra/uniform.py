@@ -1,11 +1,14 @@
 """Unbiased random integers of any size, as exact drawing needs them (Sec. 4.2)."""
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from adtc.errors import QueryError
 
+if TYPE_CHECKING:  # to load it takes time, and few questions draw
+    from numpy.random import Generator
 
-def uniform_below(rng: np.random.Generator, n: int) -> int:
+
+def uniform_below(rng: "Generator", n: int) -> int:
     """Draw an integer from 0, ..., n - 1, each with probability exactly 1/n.
 
     Parameters
@@ -15,6 +18,7 @@ def uniform_below(rng: np.random.Generator, n: int) -> int:
 
     Examples
     --------
+    >>> import numpy as np
     >>> uniform_below(np.random.default_rng(0), 1)
     0
     """

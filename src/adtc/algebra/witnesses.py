@@ -6,11 +6,13 @@ trees, so its result carries none; `split` of a semiring builds ⟨f, t1, t0⟩.
 """
 
 from dataclasses import dataclass
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from adtc.algebra.trees import Split, Tree
 from adtc.algebra.uniform import uniform_below
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ def cheaper(a: Costed, b: Costed) -> Costed:
     return b if b.cost < a.cost else a
 
 
-def draw_one(rng: np.random.Generator, a: Drawn, b: Drawn) -> Drawn:
+def draw_one(rng: "Generator", a: Drawn, b: Drawn) -> Drawn:
     """Add the counts and keep one tree, each side with probability proportional to its count."""
     if a.count == 0 or b.count == 0:
         return b if a.count == 0 else a

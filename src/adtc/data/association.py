@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from adtc.data.bits import Codes, Rows
+from adtc.data.bits import Codes, Rows, ranked
 from adtc.data.coding import BINARY
 from adtc.data.columns import Column
 
@@ -99,7 +99,7 @@ def cells(column: Column, rows: Rows) -> Codes:
     if column.kind == "number" and n > INTERVALS:
         before = np.cumsum(rows) - rows
         bins = before / max(1, rows.sum()) * INTERVALS
-        cell = np.unique(bins.astype(np.int64), return_inverse=True)[1].reshape(-1)
+        cell = ranked(bins.astype(np.int64))[1]
     elif column.kind != "number" and n > CATEGORIES:
         cell = np.full(n, CATEGORIES - 1)
         most = np.argsort(-rows, kind="stable")[: CATEGORIES - 1]

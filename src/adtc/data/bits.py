@@ -94,13 +94,32 @@ def ranked(numbers: npt.NDArray[np.signedinteger[Any]]) -> tuple[Rows, Rows]:
     """
     low, high = int(numbers.min(initial=0)), int(numbers.max(initial=0))
     if high - low > _ROOMY * len(numbers):
-        values, group = np.unique(numbers, return_inverse=True)
-        return values.astype(np.int64), group.reshape(-1).astype(np.int64)
+        values, group = sorted_distinct(numbers)
+        return values.astype(np.int64), group
     places = np.subtract(numbers, low, dtype=np.int64)
     occurs = np.bincount(places) > 0
     values = np.flatnonzero(occurs)
     group = places if len(values) == len(occurs) else (np.cumsum(occurs) - 1)[places]
     return values + low, group
+
+
+def sorted_distinct(values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Rows]:
+    """Return the distinct values in order, and the place of each value among them.
+
+    What ``np.unique`` does, which loads masked arrays first; no value may be NaN.
+
+    Examples
+    --------
+    >>> sorted_distinct(np.array(["b", "a", "b"], object))
+    (array(['a', 'b'], dtype=object), array([1, 0, 1]))
+    """
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    first = np.ones(len(values), bool)
+    first[1:] = ordered[1:] != ordered[:-1]
+    place = np.empty(len(values), np.int64)
+    place[order] = np.cumsum(first) - 1
+    return ordered[first], place
 
 
 def _row_keys(bits: Words, codes: Sequence[Codes], n_rows: int) -> npt.NDArray[np.uint8]:

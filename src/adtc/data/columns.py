@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.data.arrow import numbers_of, text_array
-from adtc.data.bits import Codes, Rows, ranked
+from adtc.data.bits import Codes, Rows, ranked, sorted_distinct
 from adtc.errors import DataError
 
 Scalar = str | int | float | bool
@@ -255,7 +255,7 @@ def _decode(array: Any) -> Any:
 
 def _recode(column: Column, kind: Kind, values: npt.NDArray[Any] | None = None) -> Column:
     """Replace the values one by one, merge those now equal, and sort."""
-    distinct, position = np.unique(column.values if values is None else values, return_inverse=True)
+    distinct, position = sorted_distinct(column.values if values is None else values)
     return Column(column.name, kind, distinct, _take(position.astype(np.int32), column.codes))
 
 

@@ -44,7 +44,7 @@ def quantile_cuts(values: npt.NDArray[Any], counts: Rows, nbins: int) -> list[fl
     nbins = min(nbins, total)  # more bins than rows cut everywhere all the same
     ranks = [-(-total * j // nbins) for j in range(1, nbins)]
     last = np.minimum(np.searchsorted(cumulative, ranks), len(values) - 2)
-    return [_between(float(values[i]), float(values[i + 1])) for i in np.unique(last)]
+    return [_between(float(values[i]), float(values[i + 1])) for i in sorted(set(last.tolist()))]
 
 
 def width_cuts(values: npt.NDArray[Any], nbins: int) -> list[float]:

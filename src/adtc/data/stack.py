@@ -7,11 +7,12 @@ the table's own and never count as those: which leaves exist is a matter of the 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from adtc.cache import LRUCache
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, take_rows, unpack
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ class Stack:
         return len(self.bits)
 
     @cached_property
+    def cache(self) -> LRUCache[Any]:
+        """What questions derive from the rows, for the next one."""
+        return row_cache()
+
+    @cached_property
     def y(self) -> Codes:
         """The label of each row."""
         return np.array([kind.y for kind in self.kinds], np.int32)[self.member]
@@ -111,6 +117,11 @@ class Stack:
             own=int((first < self.own).sum()),  # rows keep their order, and tables stay apart
             total=self.total,
         )
+
+
+def row_cache() -> LRUCache[Any]:
+    """Make the cache of a table: many small things, or few large ones."""
+    return LRUCache(256, 2**26)
 
 
 def layer_of(data: "Data", name: str) -> Layer:

@@ -13,6 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
+from adtc.cache import LRUCache
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -41,7 +42,7 @@ from adtc.data.identifiers import refuse_identifiers
 from adtc.data.interventions import intervened
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
-from adtc.data.stack import Layer, Stack, layer_of, stacked
+from adtc.data.stack import Layer, Stack, layer_of, row_cache, stacked
 from adtc.errors import DataError, unknown
 
 
@@ -596,6 +597,11 @@ class Data:
     def _stacks(self) -> dict[tuple[str, ...], Stack]:
         """Stacks that were made: every question about the same tables needs them."""
         return {}
+
+    @cached_property
+    def cache(self) -> LRUCache[Any]:
+        """What questions derive from the rows, for the next one; it is freed with the table."""
+        return row_cache()
 
     @property
     def own(self) -> int:

@@ -20,7 +20,7 @@ from adtc.engine.columns import Column, evaluate, least_at, satisfied
 from adtc.engine.keys import find_keys, key_integers, key_order
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import at_depth, by_depth
-from adtc.engine.plan import AxisColumns, Plan, make_plan
+from adtc.engine.plan import AxisColumns, Plan, make_plan, plan_of
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
@@ -126,7 +126,7 @@ def run(
     monitor = monitor or Monitor()
     if by_depth(question):
         return _depth_by_depth(question, data, switches, monitor)
-    plan = make_plan(question, push=switches.push)
+    plan = plan_of(question, data, push=switches.push)
     prepared = prepare(plan, data, switches, monitor, known=known)
     limits = [budget.limit for budget in prepared.plan.budgets]
     return good_cells(circuits.grow(prepared, limits, monitor), monitor)

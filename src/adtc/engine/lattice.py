@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -70,6 +71,29 @@ def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int6
     return np.array([-1 if g.table else g.y for g, *_ in groups], np.int64)
 
 
+def split_rows(
+    rows: Data | Stack,
+    groups: tuple[tuple[RowGroup, ...], ...],
+    minsup: int,
+    *,
+    merge: bool,
+    allowed: Allowed,
+) -> tuple[Features, _core.Table]:
+    """Find the distinct features and lay out the rows by group, once for the same rows."""
+
+    def make() -> tuple[Features, _core.Table]:
+        features = distinct_features(rows, minsup, merge=merge, allowed=allowed)
+        member = group_of_rows(rows, groups)
+        return features, bit_planes(features, rows, member, len(groups))
+
+    found: tuple[Features, _core.Table] = rows.cache.get(
+        ("planes", groups, minsup, merge, allowed),
+        make,
+        lambda made: made[0].columns.nbytes + made[1].words.nbytes,
+    )
+    return found
+
+
 def distinct_features(
     data: Data | Stack, minsup: int, *, merge: bool = True, allowed: Allowed = ANYTHING
 ) -> Features:
@@ -99,7 +123,27 @@ def distinct_features(
             columns.append(column)
             twins.append([Twin(f, flipped)])
     stacked = np.array(columns, np.uint8).reshape(len(columns), data.n_rows)
+    stacked.setflags(write=False)  # shared between questions
     return Features(stacked, tuple(map(tuple, twins)))
+
+
+def oriented(features: Features, data: Data | Stack) -> Features:
+    """Look at the same distinct features on other rows."""
+    dense = unpack(data.bits, data.n_rows)
+    firsts = [twins[0] for twins in features.twins]
+    columns = [1 - dense[twin.feature] if twin.flipped else dense[twin.feature] for twin in firsts]
+    stacked = np.array(columns, np.uint8).reshape(len(columns), data.n_rows)
+    return Features(stacked, features.twins)
+
+
+def alike(features: Features, data: Data | Stack) -> bool:
+    """Tell whether features that were merged split other rows alike, too."""
+    dense = unpack(data.bits, data.n_rows)
+    return all(
+        np.array_equal(dense[twin.feature] ^ twin.flipped, dense[first.feature] ^ first.flipped)
+        for first, *others in features.twins
+        for twin in others
+    )
 
 
 def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
@@ -113,7 +157,9 @@ def _ones(dense: npt.NDArray[np.uint8], data: Data | Stack) -> list[int]:
 
 def compact(data: Rows) -> Rows:
     """Merge equal rows if that leaves fewer words to count; weights take a plane per digit."""
-    return min(data, data.merged(), key=_words)
+    merged = data.merged()
+    pays = data.cache.get("merge", lambda: _words(merged) < _words(data))
+    return merged if pays else data
 
 
 def _words(data: Data | Stack) -> int:
@@ -151,6 +197,7 @@ def bit_planes(
     )
 
 
+@lru_cache(maxsize=64)
 def numbered_paths(n: int, max_depth: int, *, least: int = 0) -> _core.Lattice:
     """Lay out the numbers of all paths down to two levels above the leaves.
 

@@ -28,6 +28,7 @@ from adtc.algebra.formula import (
     all_of,
 )
 from adtc.algebra.metrics import DEPTH, SIZE, RowGroup
+from adtc.data import Data
 from adtc.engine.columns import Column, Lookup, Ratios, combine, differences
 from adtc.engine.forms import UNBOUNDED, Bounds, Form, Reader, Span
 from adtc.engine.narrow import without_depth
@@ -43,6 +44,7 @@ __all__ = [
     "Plan",
     "Reader",
     "make_plan",
+    "plan_of",
     "terms_of",
 ]
 
@@ -114,7 +116,7 @@ class AxisColumns(Mapping[str, Column]):
         return AxisColumns(tuple(self._axes.values()), keys)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Plan:
     """How the fast engine will answer a question.
 
@@ -187,6 +189,16 @@ class Plan:
             case Call(function, arguments):
                 return Call(function, tuple(map(self.over_axes, arguments)))
         raise TypeError(f"not a term: {term!r}")
+
+
+def plan_of(
+    question: Question, data: Data, *, push: bool = True, objective: Affine | None = None
+) -> Plan:
+    """Choose axes, budgets and row groups as `make_plan` does, once for the same question."""
+    least = objective and (tuple(objective.coefficients.items()), objective.constant)
+    key = "plan", question, push, least
+    plan: Plan = data.cache.get(key, lambda: make_plan(question, push=push, objective=objective))
+    return plan
 
 
 def make_plan(

@@ -81,29 +81,45 @@ def prepare(
     question = plan.question
     if known is not None and known.serves(plan):
         return replace(known, plan=plan, leaves=leaves_of(plan, switches))
-    plan = with_small_numbers(plan) if switches.round else plan
-    check_costs((budget.form for budget in plan.budgets), plan.totals)
-    rows = lattices.rows_of(data, plan.groups, merge=switches.merge_rows)
-    features = lattices.distinct_features(
-        rows, question.minsup, merge=switches.merge_features, allowed=question.allowed
+    rounded = data.cache.get(("rounded", plan, switches), lambda: _rounded(plan, switches))
+    features, table = lattices.split_rows(
+        lattices.rows_of(data, plan.groups, merge=switches.merge_rows),
+        plan.groups,
+        question.minsup,
+        merge=switches.merge_features,
+        allowed=question.allowed,
     )
-    groups = lattices.group_of_rows(rows, plan.groups)
-    table = lattices.bit_planes(features, rows, groups, len(plan.groups))
+    final, leaves = data.cache.get(
+        ("budgets", rounded, switches), lambda: _combined(rounded, table, switches, monitor)
+    )
     depth = question.space.max_depth if depth is None else depth
     lattice = lattices.numbered_paths(
         len(features.twins), depth, least=first_level(question.allowed)
     )
-    plan = with_multipliers(plan, table, lattices.label_of_groups(plan.groups), switches, monitor)
-    leaves = leaves_of(plan, switches)
-    forms = tuple(budget.form for budget in plan.budgets)
+    forms = tuple(budget.form for budget in final.budgets)
     about = table, lattice, forms, leaves.group_label, question
     if monitor.client is not None:
         from adtc.engine.cluster import inside_remotely
 
         away = inside_remotely(*about, monitor=monitor)
-        return Prepared(plan, features, table, lattice, leaves, away)
+        return Prepared(final, features, table, lattice, leaves, away)
     bounds, splits = inside_pass(*about, switches=switches, monitor=monitor)
-    return Prepared(plan, features, table, lattice, leaves, bounds, splits)
+    return Prepared(final, features, table, lattice, leaves, bounds, splits)
+
+
+def _rounded(plan: Plan, switches: Switches) -> Plan:
+    """Make the budgets' numbers small, and check that costs fit into words."""
+    plan = with_small_numbers(plan) if switches.round else plan
+    check_costs((budget.form for budget in plan.budgets), plan.totals)
+    return plan
+
+
+def _combined(
+    plan: Plan, table: _core.Table, switches: Switches, monitor: Monitor
+) -> tuple[Plan, _core.Leaves]:
+    """Add the budgets that combine two conjuncts, and pack the axes into keys."""
+    plan = with_multipliers(plan, table, lattices.label_of_groups(plan.groups), switches, monitor)
+    return plan, leaves_of(plan, switches)
 
 
 def first_level(allowed: Allowed) -> int:

@@ -1,14 +1,14 @@
 """The question Q = (Δ, α, σ, φ), checked once (the paper's Sec. 2.5).
 
-`Space` says which trees exist; `Question` is a query bound to a table: names resolved, constants
-filled in, axes known. Engines take a `Question` and check nothing again.
+A `Question` is a query bound to a table: names resolved, constants filled in, axes known. Engines
+take a `Question` and check nothing again. Which trees exist is said by a `Space`.
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -44,125 +44,12 @@ from adtc.algebra.semirings import COUNT
 from adtc.data import Data
 from adtc.data.stack import Stack
 from adtc.engine.allowed import ANYTHING, Allowed, allowed_tests
+from adtc.engine.spaces import Space as Space  # noqa: PLC0414  # they are used together
 from adtc.errors import QueryError
 
 Aggregation = str | Sequence[str] | Callable[[int, LeafRows], Any] | None
 Definitions = Mapping[str, Primitive | str]
 X = TypeVar("X", Formula, Term)
-
-
-@dataclass(frozen=True, slots=True)
-class Space:
-    """Which trees exist: the hypothesis space of the paper, with its conventions.
-
-    Parameters
-    ----------
-    max_depth
-        Δ: tests on the longest path; 0 leaves the single leaves.
-    minsup, relminsup
-        Smallest number of rows in a leaf, absolute and as a share of all rows (rounded up); the
-        larger of the two holds. ``minsup=0`` admits empty leaves.
-    max_size
-        Largest number of leaves, or None.
-    labels
-        ``"any"``: a leaf may carry every label (the paper); ``"majority"``: only the most
-        frequent one among its rows, on ties the first.
-    trivial_splits
-        False leaves out trees with a split whose two children are leaves of equal label.
-    min_leaf_share
-        Smallest share of a leaf's rows that must have its label; where no label reaches it, there
-        is no such leaf. 0 admits every label.
-    banned
-        Columns or features, by name, that no tree tests; a column stands for all its features.
-    required
-        Columns or features, by name, each of which every tree tests; of a column one feature.
-    root
-        Columns or features, by name, one of which is the first test; single leaves do not count.
-    max_variables
-        How many different columns a tree tests at most, or None.
-
-    Examples
-    --------
-    >>> Space(max_depth=5, relminsup=0.15).min_support(32561)
-    4885
-    """
-
-    max_depth: int = 3
-    minsup: int = 1
-    relminsup: float | Fraction | str | None = None
-    max_size: int | None = None
-    labels: Literal["any", "majority"] = "any"
-    trivial_splits: bool = True
-    min_leaf_share: float | Fraction | str = 0
-    banned: tuple[str, ...] = ()
-    required: tuple[str, ...] = ()
-    root: tuple[str, ...] = ()
-    max_variables: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("banned", "required", "root"):
-            object.__setattr__(self, name, _names(name, getattr(self, name)))
-        if self.max_variables is not None:
-            _whole("max_variables", self.max_variables, least=0)
-        _whole("max_depth", self.max_depth, least=0)
-        _whole("minsup", self.minsup, least=0)
-        if self.max_size is not None:
-            _whole("max_size", self.max_size, least=1)
-        if self.labels not in ("any", "majority"):
-            raise QueryError(f"labels is {self.labels!r}, expected 'any' or 'majority'.")
-        self.min_support_share  # noqa: B018  # raises
-        self.leaf_share  # noqa: B018
-
-    @property
-    def min_support_share(self) -> Fraction:
-        """Return the smallest share of all rows that a leaf may hold."""
-        return (
-            Fraction()
-            if self.relminsup is None
-            else _share("relminsup", self.relminsup, "the rows")
-        )
-
-    def min_support(self, total: int) -> int:
-        """Return the smallest number of rows a leaf may hold among ``total``."""
-        least = max(self.minsup, math.ceil(self.min_support_share * total))
-        if least > total:
-            raise QueryError(
-                f"minsup is {least}, but the table has only {total} rows, so not even a single "
-                f"leaf exists: choose minsup of at most {total}."
-            )
-        return least
-
-    @property
-    def leaf_share(self) -> Fraction:
-        """Return the smallest share of a leaf's rows that must have its label."""
-        return _share("min_leaf_share", self.min_leaf_share, "a leaf's rows")
-
-
-def _share(name: str, given: object, whole: str) -> Fraction:
-    """Read a share as it was written: 0.15 is 15/100."""
-    try:
-        share = Fraction(str(given))
-    except (ValueError, ZeroDivisionError):
-        share = Fraction(-1)
-    if not 0 <= share <= 1:
-        raise QueryError(f"{name} is {given}, expected a share of {whole} between 0 and 1.")
-    return share
-
-
-def _names(name: str, given: object) -> tuple[str, ...]:
-    """Read names of columns or features: one, or several; each counts once."""
-    names = (given,) if isinstance(given, str) else given
-    if not isinstance(names, list | tuple | set | frozenset) or not all(
-        isinstance(one, str) for one in names
-    ):
-        raise QueryError(f"{name} is {given!r}, expected names of columns or features.")
-    ordered = sorted(names) if isinstance(names, set | frozenset) else names
-    return tuple(dict.fromkeys(ordered))
-
-
-def _whole(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise QueryError(f"{name} is {value!r}, expected a whole number of at least {least}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +103,11 @@ def every_row(data: Data, schema: Schema) -> Data | Stack:
 def schema_of(data: Data, texts: Iterable[str] = ()) -> Schema:
     """Describe the table as metrics see it; hybrid rows are there if a text asks for them."""
     hybrids = tuple(dict.fromkeys(name for text in texts for name in hybrids_in(text)))
+    found: Schema = data.cache.get(("schema", hybrids), lambda: _schema(data, hybrids))
+    return found
+
+
+def _schema(data: Data, hybrids: tuple[str, ...]) -> Schema:
     tables = tuple(name for name, _ in data.tables)
     totals = _totals(*row_groups(data), data.weights)
     for layer in data.layers((*tables, *hybrids)):
@@ -238,9 +130,11 @@ def _totals(keys: Sequence[RowGroup], member: Any, weights: Any) -> dict[RowGrou
     return dict(zip(keys, totals.tolist(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Question:
     """A query bound to a table: everything an engine needs besides the rows.
+
+    Asked again of the same `Data`, it is the same object: what was derived from it is found by it.
 
     Parameters
     ----------
@@ -315,18 +209,44 @@ def ask(
     sums = () if callable(aggregation) else texts_of(aggregation)
     texts = (str(where or ""), *metrics, *own, *sums)
     schema = schema_of(data, (text for text in texts if "[" in text))
-    minsup = space.min_support(schema.total)
     vocabulary = Vocabulary(schema, _checked(define or {}))
+    binding = _Binding(data, space, vocabulary, space.min_support(schema.total), best)
     aggregate = _aggregate(aggregation, semiring, vocabulary)
-    allowed = allowed_tests(space, data)
+    # extreme values are found first, by the engine asked for: a question holds their numbers
+    formula = binding.settled(parse(where) if isinstance(where, str) else where or Truth(True))
+    terms = tuple((name, binding.settled(parse_term(name))) for name in metrics)
+    if semiring is not COUNT or aggregation is not None:
+        return binding.bound(formula, terms, semiring, aggregate)
+    return binding.again(
+        (formula, terms), lambda: binding.bound(formula, terms, semiring, aggregate)
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Binding:
+    """Puts meanings in place of the names of one query."""
+
+    data: Data
+    space: Space
+    vocabulary: Vocabulary
+    minsup: int
+    best: Best | None
 
     def bound(
-        used: dict[str, Primitive],
-        constraint: Formula,
+        self,
+        formula: Formula,
         terms: tuple[tuple[str, Term], ...],
         semiring: Semiring[Any],
         aggregate: Callable[[int, LeafRows], Any],
+        within: tuple[str, ...] = (),
     ) -> Question:
+        """Make the question; ``within`` are the metrics whose definitions led here."""
+        used: dict[str, Primitive] = {}
+        space, vocabulary = self.space, self.vocabulary
+        constraint = _expand(formula, vocabulary, used, self.extreme, within)
+        metrics = tuple(
+            (name, _expand(term, vocabulary, used, self.extreme, within)) for name, term in terms
+        )
         largest = dict.fromkeys(used, math.inf)
         if space.max_size is not None:
             used[SIZE.name], largest[SIZE.name] = SIZE, space.max_size
@@ -335,30 +255,42 @@ def ask(
         return Question(
             space=space,
             semiring=semiring,
-            schema=schema,
-            minsup=minsup,
+            schema=vocabulary.schema,
+            minsup=self.minsup,
             axes=tuple(used.values()),
             shape=tuple(largest[name] for name in used),
-            metrics=terms,
+            metrics=metrics,
             constraint=constraint,
             aggregate=aggregate,
-            allowed=allowed,
+            allowed=self.data.cache.get(
+                ("allowed", space), lambda: allowed_tests(space, self.data)
+            ),
         )
 
-    def extreme(call: Call, within: tuple[str, ...]) -> Fraction | None:
-        if best is None:
-            return _not_here(call, within)
-        used: dict[str, Primitive] = {}
-        term = _expand(call.arguments[0], vocabulary, used, extreme, within)
-        counting = _aggregate(None, COUNT, vocabulary)
-        alone = bound(used, Truth(True), ((str(call), term),), COUNT, counting)
-        return best(alone, 1 if call.function == "least" else -1)
+    def settled(self, x: X) -> X:
+        """Put numbers in place of ``least(…)`` and ``largest(…)``."""
+        return settle(x, lambda call: self.extreme(call, ()))
 
-    used: dict[str, Primitive] = {}
-    formula = parse(where) if isinstance(where, str) else where or Truth(True)
-    constraint = _expand(formula, vocabulary, used, extreme)
-    terms = tuple((name, _expand(parse_term(name), vocabulary, used, extreme)) for name in metrics)
-    return bound(used, constraint, terms, semiring, aggregate)
+    def extreme(self, call: Call, within: tuple[str, ...]) -> Fraction | None:
+        """Find a least or largest value: a question of its own, about all trees."""
+        if self.best is None:
+            return _not_here(call, within)
+        terms = ((str(call), call.arguments[0]),)
+
+        def make() -> Question:
+            counting = _aggregate(None, COUNT, self.vocabulary)
+            return self.bound(Truth(True), terms, COUNT, counting, within)
+
+        alone = make() if within else self.again(terms, make)
+        return self.best(alone, 1 if call.function == "least" else -1)
+
+    def again(self, asked: Hashable, make: Callable[[], Question]) -> Question:
+        """Make a question, or find the one that was made when the same was asked before."""
+        if self.vocabulary.own:  # the user's functions may be others next time
+            return make()
+        key = "question", self.space, self.vocabulary.schema.hybrids, asked
+        found: Question = self.data.cache.get(key, make)
+        return found
 
 
 def _checked(own: Definitions) -> Definitions:
@@ -383,8 +315,10 @@ def _expand(
     extreme: Callable[[Call, tuple[str, ...]], Fraction | None] = _not_here,
     within: tuple[str, ...] = (),
 ) -> X:
-    """Replace every name by the primitives it stands for, and collect those in ``used``."""
-    x = settle(x, lambda call: extreme(call, within))
+    """Replace every name by the primitives it stands for, and collect those in ``used``.
+
+    Extreme values are numbers in ``x`` already; those within meanings are found here.
+    """
     meanings: dict[str, Term] = {}
     for name in sorted(names(x)):
         if name in within:
@@ -397,8 +331,19 @@ def _expand(
         elif isinstance(meaning, int):
             meanings[name] = Number(Fraction(meaning))
         else:
-            meanings[name] = _expand(meaning, vocabulary, used, extreme, (*within, name))
+            meanings[name] = _expand_meaning(meaning, vocabulary, used, extreme, (*within, name))
     return replace_names(x, meanings) if meanings else x
+
+
+def _expand_meaning(
+    meaning: Term,
+    vocabulary: Vocabulary,
+    used: dict[str, Primitive],
+    extreme: Callable[[Call, tuple[str, ...]], Fraction | None],
+    within: tuple[str, ...],
+) -> Term:
+    settled = settle(meaning, lambda call: extreme(call, within))
+    return _expand(settled, vocabulary, used, extreme, within)
 
 
 def texts_of(aggregation: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -409,13 +354,33 @@ def texts_of(aggregation: str | Sequence[str] | None) -> tuple[str, ...]:
 def linear_parts(text: str, vocabulary: Vocabulary) -> tuple[tuple[Primitive, Fraction], ...]:
     """Read an objective that adds up over leaves, such as ``error + 33 * size``."""
     used: dict[str, Primitive] = {}
-    form = affine(_expand(parse_term(text), vocabulary, used))
+    term = settle(parse_term(text), lambda call: _not_here(call, ()))
+    form = affine(_expand(term, vocabulary, used))
     if form is None or form.constant or any(used[n].functional is None for n in form.coefficients):
         raise QueryError(
             f"'{text}' does not add up over leaves, so it cannot be aggregated in a semiring: "
             f"use a sum of counts such as 'error' or 'error + 10 * size'."
         )
     return tuple((used[name], c) for name, c in form.coefficients.items())
+
+
+def further_tables(
+    aggregation: Aggregation, schema: Schema, define: Definitions | None
+) -> tuple[str, ...]:
+    """Name the further tables whose rows an aggregation looks at; a function may look at all."""
+    every = (*schema.tables, *schema.hybrids)
+    if not every or callable(aggregation):
+        return every
+    vocabulary = Vocabulary(schema, define or {})
+    parts = (part for text in texts_of(aggregation) for part, _ in linear_parts(text, vocabulary))
+    looked_at = {
+        group.table
+        for part in parts
+        for group in schema.totals
+        for label in range(schema.labels)
+        if part.functional is not None and part.functional.weight(label, group)
+    }
+    return tuple(table for table in every if table in looked_at)
 
 
 def _aggregate(

@@ -244,7 +244,7 @@ def evaluate(
                     switches=switches,
                     monitor=run.monitor,
                 )
-        if (folded := run.fold(question, where)) is not None:
+        if (folded := run.fold(question, where, aggregation=aggregation)) is not None:
             return R.total(cell for _, cell in folded)
         refuse_fast(engine, f"the semiring '{R.name}' on conditions that need the depth")
         return R.total(run.spec(question).values())
@@ -289,7 +289,7 @@ def model_tensor(
         if counted is not None:
             tensor.update(run.fast(counted).tensor())
         else:
-            folded = run.fold(question, where, metrics)
+            folded = run.fold(question, where, metrics, aggregation=aggregation)
             if folded is None:
                 refuse_fast(engine, f"tensors over '{semiring.name}' that need the depth")
                 cells = run.spec(question)

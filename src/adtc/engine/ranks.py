@@ -130,6 +130,28 @@ class Ranks:
         """Return a cursor at the root."""
         return Cursor(self._core, (0, -1, -1))
 
+    def sums(
+        self,
+        keys: Array,
+        rows: _core.Table,
+        functions: _core.SemiringFunctions,
+        leaves: _core.LeafMetrics,
+        monitor: Monitor,
+    ) -> list[float]:
+        """Sum over the trees of some root cells in a semiring of C functions, cell by cell.
+
+        Parameters
+        ----------
+        rows
+            The circuit's features on rows in groups that are fine enough for the metrics.
+        """
+        with monitor.translated():
+            found = self._core.sums(
+                np.ascontiguousarray(keys), rows, functions, leaves, monitor.memory, monitor.control
+            )
+        values: list[float] = found.tolist()
+        return values
+
     @property
     def bytes(self) -> int:
         """Estimate what the opened parts hold."""

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+
 from adtc.algebra.affine import Affine, affine
 from adtc.algebra.formula import Call, Formula, Term, holds, settle, value
 from adtc.algebra.metrics import DEPTH
@@ -18,15 +21,25 @@ from adtc.algebra.semirings import COUNT
 from adtc.algebra.tensors import Scan, Tensor
 from adtc.algebra.trees import Tree
 from adtc.data import Data
-from adtc.engine import emt, fast, search
+from adtc.engine import emt, fast, scalar, search
 from adtc.engine.bounds import INFINITY
+from adtc.engine.circuit import Circuit
 from adtc.engine.fold import fold
 from adtc.engine.keys import key_integers
+from adtc.engine.lattice import alike
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.optimum import Proved, best_tree
 from adtc.engine.prepare import Prepared, prepare
-from adtc.engine.query import Aggregation, Definitions, Question, Space, ask
+from adtc.engine.query import (
+    Aggregation,
+    Definitions,
+    Question,
+    Space,
+    ask,
+    further_tables,
+    texts_of,
+)
 from adtc.engine.record import RunRecord, note_checkpoint, recording
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
@@ -141,7 +154,12 @@ class Run:
         )
 
     def fold(
-        self, question: Question, where: str | Formula | None, metrics: Sequence[str] = ()
+        self,
+        question: Question,
+        where: str | Formula | None,
+        metrics: Sequence[str] = (),
+        *,
+        aggregation: Aggregation = None,
     ) -> list[tuple[tuple[Any, ...], Any]] | None:
         """Count the good trees, then sum over them in the question's semiring, cell by cell.
 
@@ -153,12 +171,16 @@ class Run:
         if counted is None or by_depth(counted) or counted.allowed.selective:
             return None
         result = self.fast(counted)
-        values = fold(
+        if not _can_fold(result.circuit, self.data, question, aggregation, self.define):
+            apart = replace(self.switches, merge_features=False)
+            result = replace(self, switches=apart, prepared=None).fast(counted)
+        values = fold_cells(
             result.circuit,
-            key_integers(result.keys),
+            result.keys,
             self.data,
-            question.semiring,
-            question.aggregate,
+            question,
+            aggregation=aggregation,
+            define=self.define,
             monitor=self.monitor,
         )
         return list(zip(result.indices(), values, strict=True))
@@ -183,13 +205,54 @@ class Run:
         return min((s for s in scores if s is not None), key=lambda s: sign * s, default=None)
 
     def _fast_extreme(self, question: Question, sign: int, form: Affine | None) -> Fraction | None:
-        if form is not None and (planned := search.planned(question, form.scaled(Fraction(sign)))):
+        if form is not None and (
+            planned := search.planned(question, self.data, form.scaled(Fraction(sign)))
+        ):
             plan, scale, constant = planned
             self.prepared = prepare(plan, self.data, self.switches, self.monitor)
             least = self.prepared.inside.root[0]
             return None if least >= INFINITY else sign * (scale * least + constant)
         best = self.best(question, sign)
         return None if best is None else Fraction(best[0])
+
+
+def fold_cells(
+    circuit: Circuit,
+    keys: npt.NDArray[np.int64],
+    data: Data,
+    question: Question,
+    *,
+    aggregation: Aggregation,
+    define: Definitions | None,
+    monitor: Monitor,
+) -> list[Any]:
+    """Sum over the trees of some root cells: C functions in the core, all else in Python."""
+    if not _can_fold(circuit, data, question, aggregation, define):
+        raise QueryError(
+            "features that are alike on the table differ on a further one that the aggregation "
+            "looks at, and these trees were found without it: make them with a metric of that "
+            "table among their metrics, or ask the table itself."
+        )
+    if question.semiring.compiled and not callable(aggregation) and len(keys):
+        texts = texts_of(aggregation)
+        return scalar.sum_over_cells(
+            circuit, keys, data, question, texts=texts, define=define, monitor=monitor
+        )
+    return fold(
+        circuit, key_integers(keys), data, question.semiring, question.aggregate, monitor=monitor
+    )
+
+
+def _can_fold(
+    circuit: Circuit,
+    data: Data,
+    question: Question,
+    aggregation: Aggregation,
+    define: Definitions | None,
+) -> bool:
+    """Tell whether merged features are alike on all rows that an aggregation looks at."""
+    tables = further_tables(aggregation, question.schema, define)
+    return not tables or alike(circuit.prepared.features, data.stack(tables))
 
 
 @contextmanager

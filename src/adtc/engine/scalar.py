@@ -1,7 +1,7 @@
-"""Sums over all trees in a semiring of floats that brings its own C functions.
+"""Sums in a semiring of floats that brings its own C functions, called by the core.
 
-There are no axes and no constraint here: one value per path, in one walk over paths. Under a
-constraint `folding` calls the same functions over the circuit of the good trees.
+Without a constraint there are no axes: one value per path, in one walk over paths. Under one, the
+sum is over the circuit of the good trees: one value per path and cell, as in `fold`.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,16 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.algebra.c_functions import LEAF, address_of
 from adtc.algebra.formula import Truth
-from adtc.algebra.metrics import Vocabulary
+from adtc.algebra.metrics import RowGroup, Vocabulary
 from adtc.algebra.semiring import Semiring
 from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.bounds import Found, Walker, path_costs, support
+from adtc.engine.circuit import Circuit
 from adtc.engine.executors import run_jobs
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Question, every_row, linear_parts, row_groups
+from adtc.engine.ranks import Ranks
 from adtc.engine.switches import Switches
 
 
@@ -43,8 +45,6 @@ def sum_over_trees(
 ) -> float:
     """Compute the sum over all trees of the product over their leaves."""
     semiring: Semiring[float] = question.semiring
-    given = semiring.compiled
-    assert given is not None
     every = every_row(data, question.schema)
     rows = every.merged() if switches.merge_rows else every
     groups, member = row_groups(rows)
@@ -53,15 +53,8 @@ def sum_over_trees(
     )
     table = lattices.bit_planes(features, rows, member, len(groups))
     lattice = lattices.numbered_paths(len(features.twins), question.space.max_depth)
-    costs = path_costs((), lattices.label_of_groups([[g] for g in groups]), question)
-    leaves = _core.LeafMetrics(
-        *_metrics(question, groups, texts, define), costs, question.space.trivial_splits
-    )
-    # without metrics, the aggregation is the constant one
-    constant = LEAF(lambda label, values, n: semiring.one)
-    leaf = given.leaf if texts else address_of("leaf", constant)
-    assert leaf is not None  # it is no Python function
-    functions = _core.SemiringFunctions(given.add, given.mul, leaf)
+    costs, leaves = _leaves(question, groups, texts, define)
+    functions, _alive = _functions(semiring, texts)
     sizes = lattices.path_counts(lattice)
     monitor.reserve("the table of subproblems", sum(sizes) * (8 * (1 + len(groups)) + 2))
     paths = Found.blank(lattice, len(groups), 0)
@@ -85,6 +78,51 @@ def sum_over_trees(
             lattice, functions, leaves, features.multiplicity, counts, sums, found, monitor.control
         )
     return float(semiring.zero) if total is None else total
+
+
+def sum_over_cells(
+    circuit: Circuit,
+    keys: npt.NDArray[np.int64],
+    data: Data,
+    question: Question,
+    *,
+    texts: Sequence[str],
+    define: Definitions | None,
+    monitor: Monitor,
+) -> list[float]:
+    """Sum over the trees of each of some root cells the product over their leaves."""
+    rows = every_row(data, question.schema).merged()
+    groups, member = row_groups(rows)
+    features = lattices.oriented(circuit.prepared.features, rows)
+    table = lattices.bit_planes(features, rows, member, len(groups))
+    _, leaves = _leaves(question, groups, texts, define)
+    functions, _alive = _functions(question.semiring, texts)
+    return Ranks(circuit).sums(keys, table, functions, leaves, monitor)
+
+
+def _functions(
+    semiring: Semiring[float], texts: Sequence[str]
+) -> tuple[_core.SemiringFunctions, object]:
+    """Hand ⊕, ⊗ and the value of a leaf to the core; the second value is to outlive the calls."""
+    given = semiring.compiled
+    assert given is not None
+    # without metrics, the aggregation is the constant one
+    constant = LEAF(lambda label, values, n: semiring.one)
+    leaf = given.leaf if texts else address_of("leaf", constant)
+    assert leaf is not None  # it is no Python function
+    return _core.SemiringFunctions(given.add, given.mul, leaf), constant
+
+
+def _leaves(
+    question: Question,
+    groups: Sequence[RowGroup],
+    texts: Sequence[str],
+    define: Definitions | None,
+) -> tuple[_core.Costs, _core.LeafMetrics]:
+    """Say which labels a leaf may carry, and what it brings to the metrics."""
+    costs = path_costs((), lattices.label_of_groups([[g] for g in groups]), question)
+    metrics = _metrics(question, groups, texts, define)
+    return costs, _core.LeafMetrics(*metrics, costs, question.space.trivial_splits)
 
 
 def _metrics(

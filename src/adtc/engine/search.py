@@ -26,7 +26,7 @@ from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth
-from adtc.engine.plan import Form, Plan, Reader, make_plan
+from adtc.engine.plan import Form, Plan, Reader, plan_of
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 
@@ -104,14 +104,16 @@ def free(question: Question) -> bool:
     )
 
 
-def planned(question: Question, objective: Affine) -> tuple[Plan, Fraction, Fraction] | None:
+def planned(
+    question: Question, data: Data, objective: Affine
+) -> tuple[Plan, Fraction, Fraction] | None:
     """Plan the search for the least value of a form among all trees; None if it cannot be found.
 
     Its first budget is ``form``, and the objective is ``scale · form + constant``.
     """
     if not free(question) or by_depth(question):
         return None
-    plan = make_plan(question, push=False, objective=objective)
+    plan = plan_of(question, data, push=False, objective=objective)
     budget = next((b for b in plan.budgets if b.source == "objective"), None)
     if budget is None or (budget.form.per_leaf < 0 and not question.space.trivial_splits):
         return None
@@ -123,7 +125,7 @@ def least_of_all(
     question: Question, data: Data, objective: Affine, switches: Switches, monitor: Monitor
 ) -> Scored | None:
     """Find a tree with the least value of a form among all trees; None if this way cannot."""
-    if (way := planned(question, objective)) is None:
+    if (way := planned(question, data, objective)) is None:
         return None
     plan, scale, constant = way
     monitor.check()
@@ -149,14 +151,13 @@ class _Search:
 
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
-        self.features = lattices.distinct_features(
+        self.features, self.table = lattices.split_rows(
             self.rows,
+            plan.groups,
             question.minsup,
             merge=self.switches.merge_features,
             allowed=question.allowed,
         )
-        groups = lattices.group_of_rows(self.rows, plan.groups)
-        self.table = lattices.bit_planes(self.features, self.rows, groups, len(plan.groups))
         self.costs = path_costs((self.form,), lattices.label_of_groups(plan.groups), question)
 
     @property

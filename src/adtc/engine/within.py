@@ -165,6 +165,8 @@ class Beforehand(Generic[T]):
 
 def shallower(question: Question, depth: int) -> Question:
     """Ask the same of trees up to a smaller depth."""
+    if depth == question.space.max_depth:
+        return question
     return replace(question, space=replace(question.space, max_depth=depth))
 
 

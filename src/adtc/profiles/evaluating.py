@@ -9,9 +9,9 @@ from typing import Any
 from adtc.algebra.formula import names, parse_term
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import get_semiring
-from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, ask, texts_of
+from adtc.engine.run import fold_cells
 from adtc.engine.values import side_by_side
 from adtc.engine.wide import counts_of
 from adtc.profiles.profile import Profile
@@ -55,7 +55,13 @@ def evaluate(
         if all(names(parse_term(text)) <= {*profile.metrics, "N"} for text in texts):
             cells: Any = side_by_side([profile.values(text) for text in texts], len(profile.trees))
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
-    from adtc.engine.fold import fold
-
-    keys, leaf, watch = key_integers(profile.keys), question.aggregate, monitor or Monitor()
-    return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))
+    values = fold_cells(
+        source.circuit,
+        profile.keys,
+        source.data,
+        question,
+        aggregation=aggregation,
+        define=define,
+        monitor=monitor or Monitor(),
+    )
+    return R.total(values)

@@ -4,8 +4,10 @@
 
 #include <mutex>
 
+#include "../cell_sums.h"
 #include "../routing.h"
 #include "circuit.h"
+#include "semiring.h"
 
 namespace adtc {
 namespace {
@@ -129,6 +131,27 @@ class BoundCursor {
         });
     }
 
+    /// Return the sums over the trees of the root's cells in a user's semiring, cell by cell; each has trees.
+    NumpyArray<double> sums(AnyKeys keys, const BoundTable& rows, const SemiringFunctions& functions,
+                            const BoundLeafMetrics& leaves, Index most_bytes, const Control& control) {
+        const Lattice& lattice = circuit_.lattice();
+        if (rows.features() != lattice.features || rows.groups() != static_cast<Index>(leaves.rule.group_label.size()))
+            throw nb::value_error("the rows and the circuit do not belong together");
+        std::vector<double> values;
+        visit([&]<class Key>(Cursor<Key>& cursor) {
+            const auto wanted = keys_of<Key>(keys);
+            nb::gil_scoped_release release;  // functions written in Python take it back for themselves
+            const std::lock_guard lock(mutex_);
+            CellSums<Key> cells(cursor, lattice, circuit_.multiplicity(), rows, functions, leaves, most_bytes, control);
+            for (const Key key : wanted) {
+                const Sum sum = cells.of(key);
+                if (!sum.any) throw nb::value_error("a cell without trees has no value");
+                values.push_back(sum.value);
+            }
+        });
+        return to_numpy(std::move(values));
+    }
+
     Index limbs() {
         return visit([](auto& cursor) { return cursor.limbs(); });
     }
@@ -186,6 +209,8 @@ void bind_ranks(nb::module_& module) {
         .def("labels", &BoundCursor::labels, nb::arg("at"), nb::arg("key"))
         .def("splits", &BoundCursor::splits, nb::arg("at"), nb::arg("key"))
         .def("child", &BoundCursor::child, nb::arg("at"), nb::arg("feature"), nb::arg("negative"))
+        .def("sums", &BoundCursor::sums, nb::arg("keys"), nb::arg("rows"), nb::arg("functions"), nb::arg("leaves"),
+             nb::arg("most_bytes"), nb::arg("control"))
         .def_prop_ro("limbs", &BoundCursor::limbs)
         .def_prop_ro("bytes", &BoundCursor::bytes);
 }

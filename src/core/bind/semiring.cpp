@@ -1,11 +1,9 @@
-#include "../semiring.h"
+#include "semiring.h"
 
 #include <nanobind/stl/optional.h>
 
 #include <optional>
-#include <utility>
 
-#include "costs.h"
 #include "types.h"
 
 namespace adtc {
@@ -20,25 +18,6 @@ SemiringFunctions functions_at(std::uintptr_t add, std::uintptr_t mul, std::uint
     functions.leaf = reinterpret_cast<decltype(functions.leaf)>(leaf);
     return functions;
 }
-
-/// `LeafMetrics` and the arrays that they look at; the rule is that of some costs.
-struct BoundLeafMetrics : LeafMetrics {
-    Array<const double, 3> weights_;
-    Array<const double, 1> constants_;
-
-    BoundLeafMetrics(Array<const double, 3> weights, Array<const double, 1> constants, const BoundCosts& costs,
-                     bool trivial_splits)
-        : weights_(std::move(weights)), constants_(std::move(constants)) {
-        LeafMetrics& leaves = *this;
-        leaves.weights = cube_of(weights_);
-        leaves.constants = span_of(constants_);
-        leaves.rule = costs.rule;
-        leaves.trivial_splits = trivial_splits;
-        if (leaves.constants.size() != weights_.shape(0) ||
-            (metrics() > 0 && (leaves.weights.rows != costs.labels() || leaves.weights.columns != costs.groups())))
-            throw nb::value_error("the arrays of the metrics do not belong together");
-    }
-};
 
 void require(const Lattice& lattice, std::size_t multiplicity, const PathSums& sums) {
     const auto paths = static_cast<std::size_t>(lattice.size());
