@@ -58,4 +58,12 @@ def evaluate(
     from adtc.engine.fold import fold
 
     keys, leaf, watch = key_integers(profile.keys), question.aggregate, monitor or Monitor()
-    return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))
+    allowed = source.circuit.prepared.plan.question.allowed
+    if not allowed.selective:
+        return R.total(fold(source.circuit, keys, source.data, R, leaf, monitor=watch))
+    by_tests = allowed.marked(R)
+    found = fold(
+        source.circuit, keys, source.data, by_tests,
+        lambda label, rows: {0: leaf(label, rows)}, monitor=watch,
+    )  # fmt: skip
+    return allowed.admitted(by_tests.total(found), R)
