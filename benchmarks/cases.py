@@ -498,9 +498,23 @@ def _cases() -> list[Case]:
     found += [
         Case(what, table, space(depth, **limits), partial(vote, where=where), trees)
         for what, table, depth, limits, where, trees in (
-            ("votes-1%", "adult", 4, {"relminsup": "0.05"}, _near_best(0, Fraction(1, 100)), None),
+            (
+                "votes-1%",
+                "adult",
+                4,
+                {"relminsup": "0.05"},
+                _near_best(0, Fraction(1, 100)),
+                3360546,
+            ),
             ("votes-10%", "compas-binned", 5, {}, _near_best(69, Fraction(10, 100)), 2628079),
-            ("votes-3%", "adult", 5, {"relminsup": "0.05"}, _near_best(33, Fraction(3, 100)), None),
+            (
+                "votes-3%",
+                "adult",
+                5,
+                {"relminsup": "0.05"},
+                _near_best(33, Fraction(3, 100)),
+                11341681,
+            ),
         )
     ]
     # what a fairness constraint prunes: besides accuracy, with and without combined budgets

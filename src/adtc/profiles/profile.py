@@ -69,7 +69,6 @@ X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
 # what looks at trees one by one, and so can leave some of them out
-_BY_TREE = ("drawing", "verifying", "saving it with the circuit", "counting again")
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -260,13 +259,6 @@ class Profile:
                 f"{purpose} needs the circuit, which this profile has not: it was saved without "
                 f"it, is told apart by depth, or comes from the specification engine; save it with "
                 f"circuit=True (--circuit), or make it anew with other metrics."
-            )
-        if purpose not in _BY_TREE and (
-            self.source.space.required or self.source.space.max_variables is not None
-        ):
-            raise QueryError(
-                f"{purpose} walks over all trees at once, and 'required' and 'max_variables' leave "
-                f"trees out one by one: make the profile without these two, or ban columns."
             )
         return self.source
 
