@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adtc.atomic import reason_of
-from adtc.data.frames import arrow_table
 from adtc.errors import DataError
 
 BATCH_ROWS = 1 << 18
@@ -84,7 +83,7 @@ class TableBatches:
 
 @dataclass(slots=True)
 class Spool:
-    """A stream that was written to a temporary file, which is gone with this object."""
+    """A stream that was written to a temporary file, which is gone when it is closed."""
 
     schema: Any
     size: int
@@ -99,6 +98,7 @@ class Spool:
 
         rows = size = 0
         file = tempfile.TemporaryFile(prefix="adtc-")  # noqa: SIM115 - it stays open
+        kept = False
         try:
             with pa.ipc.new_stream(file, stream.schema) as writer:
                 for batch in stream:
@@ -107,12 +107,15 @@ class Spool:
                         watch.report("reading", rows, 0)
                     rows, size = rows + batch.num_rows, size + batch.nbytes
                     writer.write_batch(batch)
+            kept = True
         except OSError as error:
-            file.close()
             raise DataError(
                 f"the stream cannot be kept in '{tempfile.gettempdir()}': {reason_of(error)}; "
                 f"name a folder with more room in TMPDIR."
             ) from None
+        finally:
+            if not kept:
+                file.close()
         return cls(stream.schema, rows, size, parse_text, file)
 
     def read(self, columns: Sequence[str]) -> Iterator[tuple[Any, int]]:
@@ -128,21 +131,16 @@ class Spool:
                 done += part.num_rows
                 yield part, done
 
+    def close(self) -> None:
+        """Give the room on the disk back."""
+        self._file.close()
+
     def table(self) -> Any:
         """Read all of it into memory."""
         import pyarrow as pa
 
         self._file.seek(0)
         return pa.ipc.open_stream(self._file).read_all()
-
-
-def frame_batches(
-    frame: object, *, parse_text: bool = False, batch_rows: int = BATCH_ROWS
-) -> TableBatches | Spool:
-    """Take a frame in slices; what is a stream is written to a temporary file first."""
-    if is_stream(frame):
-        return spooled(frame, parse_text=parse_text)
-    return TableBatches(arrow_table(frame), parse_text, batch_rows)
 
 
 def is_stream(frame: object) -> bool:

@@ -33,6 +33,7 @@ class DescribeOptions(SheetOptions, total=False):
 
     sep: str | None
     header: bool
+    stream: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,7 @@ group); trees that test it come near to testing 'sex'; use --drop relationship t
     if isinstance(table, str) and table in [info.name for info in datasets()]:
         return describe_sheet(dataset_sheet(table, **given))
     if isinstance(table, (str, PathLike)):
-        return describe_sheet(read_sheet(table, **given))
+        return describe_sheet(read_sheet(table, describing=True, **given))
     return describe_sheet(frame_sheet(table, **given))
 
 
