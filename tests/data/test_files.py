@@ -146,7 +146,7 @@ def test_undecodable_text_far_below_the_head(write):
 def test_missing_file_and_directory(tmp_path):
     with pytest.raises(DataError, match=r"there is no file '.*none.csv'"):
         read(tmp_path / "none.csv", target="y")
-    with pytest.raises(DataError, match="is a directory; give the path of a CSV or Parquet file"):
+    with pytest.raises(DataError, match="has no Parquet or CSV file in it"):
         read(tmp_path, target="y")
 
 

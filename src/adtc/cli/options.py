@@ -204,6 +204,8 @@ SHARED = [
            help="Your own cuts for a numeric column. Repeatable."),
     Option("--drop", section=TABLE, metavar="COLUMN", multiple=True,
            help="Leave a column out. Repeatable."),
+    Option("--stream/--no-stream", section=TABLE, default=None,
+           help="Read in batches and merge equal rows (default: from about 1 GB on)."),
     Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
            help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
     Option("--threads", section=RUN, callback=whole(1), metavar="N",

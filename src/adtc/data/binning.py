@@ -86,6 +86,10 @@ class Binning:
         """The columns to leave out."""
         return {column for column, kind in self.kinds.items() if kind == "ignore"}
 
+    def chooses(self, column: str) -> bool:
+        """Tell whether the user said how to read a column, by its type or its cuts."""
+        return column in self.kinds or column in self.given
+
     def features(self, column: Column, weights: Rows) -> Iterator[Feature]:
         """Make the features of one column; none if it is constant.
 

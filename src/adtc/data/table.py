@@ -7,13 +7,14 @@ Arrow-speaking frame or from arrays (from a file: ``read``); it computes nothing
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.cache import LRUCache
+from adtc.data.batches import is_stream
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -135,6 +136,7 @@ class Data:
         na: Sequence[str] | None = None,
         parse_text: bool = False,
         name: str = "table",
+        stream: bool | None = None,
         **binning: Unpack[BinningOptions],
     ) -> Self:
         """Make Boolean features of a frame.
@@ -142,7 +144,8 @@ class Data:
         Parameters
         ----------
         frame
-            Anything that speaks Arrow (pandas, polars, ``pyarrow.Table``), or a dict of columns.
+            Anything that speaks Arrow (pandas, polars, ``pyarrow.Table``), a dict of columns, a
+            lazy frame of polars, a relation of DuckDB, or a stream of record batches.
         target
             The column with the classes (two to 50). It keeps its type; no value may be missing.
         sensitive
@@ -166,6 +169,9 @@ class Data:
             Spellings of a missing value, besides the empty text, NA, NaN, nan, null and None.
         parse_text
             Read numbers and true/false in text columns, as in a CSV file.
+        stream
+            Read it in batches and merge equal rows. A query or a stream is kept in a temporary
+            file meanwhile; by default it is streamed if it takes a gigabyte or more.
         **binning
             ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points),
             ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
@@ -186,23 +192,30 @@ class Data:
         >>> data.feature_names, data.labels
         (('age <= 25', 'age <= 35'), ('no', 'yes'))
         """
-        return cls.from_sheet(
-            frame_sheet(
-                frame,
-                target=target,
-                sensitive=sensitive,
-                use_sensitive=use_sensitive,
-                positive=positive,
-                weights=weights,
-                references=references,
-                reference_labels=reference_labels,
-                drop=drop,
-                na=na,
-                parse_text=parse_text,
-                name=name,
-                **binning,
-            )
+        read: Any = frame_sheet
+        if stream or is_stream(frame):
+            from adtc.data.read import data_of, stream_frame  # which makes tables, too
+
+            read = partial(stream_frame, stream=stream)
+        sheet = read(
+            frame,
+            target=target,
+            sensitive=sensitive,
+            use_sensitive=use_sensitive,
+            positive=positive,
+            weights=weights,
+            references=references,
+            reference_labels=reference_labels,
+            drop=drop,
+            na=na,
+            parse_text=parse_text,
+            name=name,
+            **binning,
         )
+        if isinstance(sheet, Sheet):
+            return cls.from_sheet(sheet)
+        made: Self = data_of(sheet)  # type: ignore[assignment]
+        return made
 
     @classmethod
     def from_sheet(cls, sheet: Sheet, *, keep_identifiers: bool = False) -> Self:
