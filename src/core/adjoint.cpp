@@ -433,8 +433,6 @@ template class Backward<Index, Exact<1>>;
 template class Backward<Index, Exact<2>>;
 template class Backward<Index, Exact<0>>;
 template class Backward<Index, Real>;
-template class Backward<WideKey, Exact<1>>;
-template class Backward<WideKey, Exact<2>>;
 template class Backward<WideKey, Exact<0>>;
 template class Backward<WideKey, Real>;
 
