@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -69,6 +69,9 @@ limits: $(READY) ## ask five questions that are too large, within limits; print 
 bench-rows: ROWS ?= 1000000
 bench-rows: $(READY) ## load ROWS rows in batches, and print rows per second and peak memory
 	$(BIN)/python benchmarks/rows.py --rows $(ROWS)
+
+bench-forecasts: $(READY) ## forecast questions, answer them, and print both
+	$(BIN)/python benchmarks/forecasts.py
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)
