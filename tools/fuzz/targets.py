@@ -8,12 +8,12 @@ import tables
 from target import Target
 
 TARGETS = (
-    Target("formulas", 706, formulas.prepare),
-    Target("csv", 100, tables.prepare_csv),
-    Target("parquet", 60, tables.prepare_parquet),
-    Target("profiles", 50, saved.prepare_profiles),
-    Target("certificates", 50, saved.prepare_certificates),
-    Target("dashboard", 25, asking.prepare_dashboard),
-    Target("command line", 6, asking.prepare_commands),
+    Target("formulas", 850, formulas.prepare),
+    Target("csv", 60, tables.prepare_csv),
+    Target("parquet", 30, tables.prepare_parquet),
+    Target("profiles", 20, saved.prepare_profiles),
+    Target("certificates", 20, saved.prepare_certificates),
+    Target("dashboard", 12, asking.prepare_dashboard),
+    Target("command line", 5, asking.prepare_commands),
     Target("agreement", 3, agreement.prepare),
 )
