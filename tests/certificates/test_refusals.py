@@ -342,3 +342,27 @@ def test_the_commands_tell_programs_and_people(people: Path, tmp_path: Path) -> 
     used = run("certify", *options, "--baseline", "used", "--floor", "acc >= 0.7", "-o", claim)
     assert json.loads(used.stdout)["kind"] == "alternative", used.stderr
     assert run("verify", claim, people).exit_code == 0
+
+
+@pytest.mark.parametrize("deep", ["[", '{"t1":'])
+def test_a_file_nested_without_end_is_refused(people: Path, deep: str) -> None:
+    content = certified(people).to_bytes()[:-2] + b',"x":' + deep.encode() * 100_000
+    assert refusal(content, people) == "it is no certificate of adtc, or a damaged one"
+
+
+def test_a_field_may_be_long(people: Path) -> None:
+    people.write_text(PEOPLE.replace("Rome", "R" * 200_000), encoding="utf-8")
+    path = certified(people).save(people.parent / "claim.json")
+    assert adtc.verify(path, people).reason is None
+
+
+@pytest.mark.parametrize("table", [None, 7, {}, {"file": None}, []])
+def test_a_misshapen_certificate_is_refused_by_the_file_alone(
+    people: Path, table: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = forged(certified(people), "table", value=table)
+    path = people.parent / "claim.json"
+    path.write_bytes(content)
+    assert verifier.main([str(path), str(people)]) == 1
+    assert verifier.MISSHAPEN in capsys.readouterr().out
+    assert adtc.verify(path, people).reason == verifier.MISSHAPEN

@@ -221,3 +221,10 @@ def test_a_new_table_of_many_columns_is_not_listed_for_each_of_them(monkeypatch)
     bits = data.binarize(pa.table(columns))
     assert bits.shape == (n, 1)
     assert len(lists) < 10
+
+
+def test_a_missing_value_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,0\n0,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"'\?' is not UTF-8 text, as it should be here"):
+        read(path, target="y", na=["\ud800"])

@@ -31,6 +31,9 @@ WORK = 30_000_000  # pairs of cells that are looked at before giving up: about a
 BLANK = b"0" * 64  # stands for the digest while it is computed
 MISSHAPEN = "it is not put together as a certificate is"
 Json = dict[str, Any]
+WRONG = (  # what reading a forged file may raise; RecursionError: it is nested without end
+    LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError, RecursionError
+)  # fmt: skip
 
 
 class Refused(Exception):
@@ -58,7 +61,7 @@ def verify(content: bytes, columns: dict[str, list[str]], *, quick: bool = False
         Check(opened(content), columns, report, quick).run()
     except Refused as refusal:
         report.reason = str(refusal)
-    except (LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError):
+    except WRONG:
         report.reason = MISSHAPEN
     return report
 
@@ -68,7 +71,7 @@ def opened(content: bytes) -> Json:
     try:
         claim = json.loads(content)
         known, digest = claim["format"] == FORMAT, claim["sha256"].encode()
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except WRONG:
         known = False
     if not known:
         raise Refused("it is no certificate of adtc, or a damaged one")
@@ -101,6 +104,7 @@ def read_table(path: str, about: Json) -> dict[str, list[str]]:
         return as_columns(pq.ParquetFile(path).read().to_pydict())
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         text = file.read().decode("utf-8-sig")
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     told, needed = about["file"], needed_columns(about["recipe"])
     for header in (True, False) if told["header"] is None else (told["header"],):
         for sep in told["sep"] or ",;\t ":
@@ -999,6 +1003,8 @@ def main(arguments: list[str]) -> int:
     except (OSError, UnicodeDecodeError) as error:
         print(f"a file cannot be read: {error}")
         return 2
+    except WRONG:
+        report = Report(reason=MISSHAPEN)
     lines = [f"{'not valid' if report.reason else 'valid'}: {paths[0]}"]
     lines += [f"  checked: {line}" for line in report.checked]
     for where, n in report.too_large:

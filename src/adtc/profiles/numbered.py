@@ -84,8 +84,10 @@ class NumberedTrees:
         assert profile.keys is not None
         tools = source.kept.get("tools")
         if tools is None:
-            question = source.circuit.prepared.plan.question
-            tools = _Tools(Ranks(source.circuit), Scorer(source.data, question))
+            circuit = source.circuit
+            with source.guard():
+                question = circuit.prepared.plan.question
+                tools = _Tools(Ranks(circuit), Scorer(source.data, question))
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys = key_integers(profile.keys)
@@ -219,8 +221,10 @@ class NumberedTrees:
         before = [self.before(cell) for cell in distinct.tolist()]
         within = [rank - before[c] for rank, c in zip(ranks, code.tolist(), strict=True)]
         assert self.profile.keys is not None
-        forest = self._tools.ranks.unrank_many(self.profile.keys[cells], within)
-        metrics = self._checked(forest, distinct, code)
+        assert self.profile.source is not None
+        with self.profile.source.guard():
+            forest = self._tools.ranks.unrank_many(self.profile.keys[cells], within)
+            metrics = self._checked(forest, distinct, code)
         counts = [self.before(c + 1) - b for c, b in zip(distinct.tolist(), before, strict=True)]
         rows = zip(forest.trees(), ranks, within, code.tolist(), strict=True)
         return [

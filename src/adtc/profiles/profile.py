@@ -6,6 +6,7 @@ metrics, and nothing here runs over the data again.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -79,6 +80,9 @@ class Source:
     ----------
     circuit
         The circuit, or a function that makes it when it is first asked for.
+    guard
+        What trees are found in: where the circuit comes from a file, it turns whatever is wrong
+        with it into one sentence.
 
     Attributes
     ----------
@@ -86,12 +90,16 @@ class Source:
         What walks over the circuit have found out; all profiles filtered from one share it.
     """
 
-    __slots__ = ("_circuit", "_lock", "_make", "data", "kept", "space")
+    __slots__ = ("_circuit", "_lock", "_make", "data", "guard", "kept", "space")
 
     def __init__(
-        self, data: Data, space: Space, circuit: "Circuit | Callable[[], Circuit]"
+        self,
+        data: Data,
+        space: Space,
+        circuit: "Circuit | Callable[[], Circuit]",
+        guard: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self.data, self.space = data, space
+        self.data, self.space, self.guard = data, space, guard
         self.kept: dict[str, Any] = {}
         self._lock = RLock()  # two threads that ask at once get one circuit
         self._make: Callable[[], Circuit] | None = None
