@@ -17,6 +17,7 @@ from adtc.data.binarize import Feature, feature_bits
 from adtc.data.bits import Words, equal_rows, pack
 from adtc.data.columns import Column, Scalar, format_scalar
 from adtc.data.datasets import dataset_sheet, datasets
+from adtc.data.describing import description_html, description_text
 from adtc.data.identifiers import identifiers
 from adtc.data.read import SheetOptions, read_sheet
 from adtc.data.sheet import Sheet, frame_sheet
@@ -183,8 +184,6 @@ class Description:
         }
 
     def __str__(self) -> str:
-        from adtc.data.describing import description_text
-
         return description_text(self)
 
     def __repr__(self) -> str:
@@ -194,8 +193,6 @@ class Description:
         )
 
     def _repr_html_(self) -> str:
-        from adtc.data.describing import description_html
-
         return description_html(self)
 
 

@@ -3,22 +3,18 @@
 A cell is a combination of axis values, and a gap of 0.1 may come from either group: two cells.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Ratios, less
 from adtc.engine.values import distinct_values
-
-if TYPE_CHECKING:
-    from adtc.profiles.profile import Profile
+from adtc.profiles.profile import Profile, joint_codes
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit is lost
 _EXACT = 2**53  # floats divide whole numbers below so that equal ratios are equal floats
 
 
-def count_rows(profile: "Profile") -> int:
+def count_rows(profile: Profile) -> int:
     """Count the distinct combinations of metric values, exactly.
 
     Floats propose which cells agree, whole numbers confirm it: equal values are equal floats, so
@@ -76,7 +72,5 @@ def _equal(left: Ratios, right: Ratios) -> bool:
 
 def _slowly(columns: list[Ratios]) -> int:
     """Give numbers to the values of each metric, and to the combinations of numbers."""
-    from adtc.profiles.profile import joint_codes
-
     codes = joint_codes(distinct_values(column).codes for column in columns)
     return int(codes.max()) + 1
