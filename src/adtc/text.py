@@ -20,8 +20,8 @@ def percent(share: Fraction | None, places: int = 1) -> str:
     if share in (0, 1):
         return f"{int(100 * share)} %"
     shown = f"{float(100 * share):.{places}f}"
-    step = 10.0**-places  # the least share that is written
-    nearly = {0: f"<{step:.{places}f} %", 100: f">{100 - step:.{places}f} %"}
+    step = float(Fraction(1, 10**places))  # the least share that is written
+    nearly = {0.0: f"<{step:.{places}f} %", 100.0: f">{100 - step:.{places}f} %"}
     return nearly.get(float(shown), f"{shown} %")
 
 
@@ -29,7 +29,7 @@ def json_number(value: Fraction | int | None) -> int | float | None:
     """Write a value as JSON has numbers: an integer, a float, or null where undefined."""
     if value is None:
         return None
-    return int(value) if value.denominator == 1 else float(value)
+    return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
 def is_whole(value: object, least: int | None = None) -> TypeGuard[int]:
