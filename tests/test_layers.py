@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ SOURCE = ROOT / "src"
 # strangers. "adtc" is the package itself, whose __init__ gathers the public names.
 ORDER = (
     {"_version"},
+    {"hooks"},
     {"_core"},
     {"errors"},
     {"text"},
@@ -42,11 +44,20 @@ HEIGHT = {room: height for height, rooms in enumerate(ORDER) for room in rooms}
 
 
 class Import(NamedTuple):
-    """One imported module: dotted name, and whether it is imported as soon as the file is."""
+    """One imported module: dotted name, and when it is imported.
+
+    Parameters
+    ----------
+    at_once
+        As soon as the file is, not inside a function.
+    typing
+        Only where types are checked.
+    """
 
     name: str
     line: int
     at_once: bool
+    typing: bool = False
 
 
 def modules() -> dict[str, Path]:
@@ -65,25 +76,42 @@ MODULES = modules()
 def imports(source: str, known: frozenset[str] | set[str] = frozenset(MODULES)) -> list[Import]:
     """Read the imports of a source; `from a import b` is a.b where that is a module."""
     found = []
-    for node, at_once in _statements(ast.parse(source), at_once=True):
+    for node, at_once, typing in _statements(ast.parse(source)):
         if isinstance(node, ast.Import):
-            found += [Import(alias.name, node.lineno, at_once) for alias in node.names]
+            names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"line {node.lineno}: write imports from 'adtc', not from '.'"
             base = str(node.module)
-            for alias in node.names:
-                whole = f"{base}.{alias.name}"
-                found.append(Import(whole if whole in known else base, node.lineno, at_once))
+            whole = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in known else base for name in whole]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            names = [a.value for a in node.args if isinstance(a, ast.Constant) and ours(a.value)]
+        else:
+            continue
+        found += [Import(name, node.lineno, at_once, typing) for name in names]
     return found
 
 
-def _statements(node: ast.AST, *, at_once: bool) -> Iterator[tuple[ast.AST, bool]]:
+def _statements(
+    node: ast.AST, at_once: bool = True, typing: bool = False
+) -> Iterator[tuple[ast.AST, bool, bool]]:
     """Walk a source; what a function or `if TYPE_CHECKING` holds is not run at once."""
     for child in ast.iter_child_nodes(node):
         later = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        later |= isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        yield child, at_once
-        yield from _statements(child, at_once=at_once and not later)
+        types = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield child, at_once, typing
+        yield from _statements(child, at_once and not (later or types), typing or types)
+
+
+def registered(source: str) -> list[Import]:
+    """Read the modules that hooks are said to be in, as in ``"adtc.show:plot"``."""
+    strings = (n for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Constant))
+    places = ((n.lineno, n.value) for n in strings if isinstance(n.value, str))
+    return [
+        Import(text.partition(":")[0], line, at_once=False)
+        for line, text in places
+        if re.fullmatch(r"adtc(\.\w+)*:\w+", text)
+    ]
 
 
 def room(module: str) -> str:
@@ -104,7 +132,7 @@ def upward(module: str, source: str) -> list[str]:
     here = room(module)
     return [
         f"{module}, line {i.line}: {here} must not import {i.name}"
-        for i in imports(source)
+        for i in (*imports(source), *registered(source))
         if ours(i.name) and room(i.name) != here and HEIGHT[room(i.name)] >= HEIGHT[here]
     ]
 
@@ -116,6 +144,25 @@ def foreign_at_once(source: str, allowed: set[str]) -> list[str]:
         for i in imports(source)
         if i.at_once and not ours(i.name) and package(i.name) not in allowed
     ]
+
+
+def first_cycle(sources: dict[str, str]) -> list[str] | None:
+    """Find modules that import one another in a circle, also inside functions."""
+    graph = {
+        module: {i.name for i in imports(source, set(sources)) if not i.typing and ours(i.name)}
+        for module, source in sources.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return None
+
+
+def late(source: str) -> list[str]:
+    """Name our own modules that a source imports inside functions."""
+    own = (i for i in imports(source) if ours(i.name) and not i.at_once and not i.typing)
+    return [f"line {i.line}: {i.name}" for i in own]
 
 
 def required() -> set[str]:
@@ -141,9 +188,34 @@ def test_optional_dependencies_are_imported_inside_functions(module: str) -> Non
     assert foreign_at_once(source, required()) == []
 
 
+def test_no_modules_import_one_another() -> None:
+    assert first_cycle({m: path.read_text(encoding="utf-8") for m, path in MODULES.items()}) is None
+
+
+def test_a_cycle_is_found() -> None:
+    lazy = "def f():\n    from adtc.data import {}"
+    assert first_cycle({"adtc.data.a": lazy.format("b"), "adtc.data.b": "import adtc.data.a"})
+    by_name = 'import_module("adtc.data.a")'
+    assert first_cycle({"adtc.data.a": lazy.format("b"), "adtc.data.b": by_name})
+    types = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import adtc.data.a"
+    assert first_cycle({"adtc.data.a": lazy.format("b"), "adtc.data.b": types}) is None
+
+
+@pytest.mark.parametrize("module", [m for m in MODULES if room(m) not in ("cli", "adtc")])
+def test_own_modules_are_imported_at_the_top(module: str) -> None:
+    assert late(MODULES[module].read_text(encoding="utf-8")) == []
+
+
+def test_a_late_import_is_found() -> None:
+    assert len(late("def f():\n    from adtc.data import table\n    import pandas")) == 1
+    assert len(late('def f():\n    import_module("adtc.show")')) == 1
+
+
 @pytest.mark.parametrize(
     ("module", "line"),
     [
+        ("adtc.profiles.crosstab", 'import_module("adtc.show").plot(self)'),
+        ("adtc.profiles", 'register({"plot": "adtc.show:plot"})'),
         ("adtc.algebra.trees", "from adtc.engine import emt"),
         ("adtc.algebra.trees", "from adtc.data.table import Data"),
         ("adtc.data.table", "from adtc.algebra import trees"),
@@ -186,7 +258,7 @@ def test_all_is_sorted_and_complete() -> None:
         if isinstance(statement, ast.ImportFrom) and (statement.module or "").startswith("adtc")
         for alias in statement.names
     }
-    assert set(adtc.__all__) == offered
+    assert set(adtc.__all__) == offered - {"register"}  # of hooks, which is no public name
     assert all(hasattr(adtc, name) for name in adtc.__all__)
 
 

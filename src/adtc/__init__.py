@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adtc._version import __version__
+from adtc.hooks import register
 
 if TYPE_CHECKING:
     from adtc.algebra import semirings
@@ -98,6 +99,18 @@ _HOMES = {
     "adtc.profiles.store": ("load_profile",),
     "adtc.show": ("plot",),
 }
+
+# What results of lower rooms offer as methods, though it is made above them.
+register(
+    {
+        "audit_fragment": "adtc.show.audit_page:fragment",
+        "audit_text": "adtc.show.audit_words:text",
+        "certify_alternative": "adtc.certificates.claims:certify_alternative",
+        "landscape_html": "adtc.show.fragment:landscape_html",
+        "plot": "adtc.show:plot",
+        "write_audit_page": "adtc.show.audit_page:write_page",
+    }
+)
 
 
 def __getattr__(name: str) -> Any:

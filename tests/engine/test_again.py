@@ -123,3 +123,8 @@ def test_a_record_repeats_what_was_asked_not_what_was_asked_before(share: object
     for relminsup in (0.5, share):
         found = adtc.count(data, Space(1, relminsup=relminsup))
         assert found.record.conventions["relminsup"] == str(relminsup)
+
+
+def test_an_option_that_no_question_has_is_refused() -> None:
+    with pytest.raises(TypeError, match="maxdep"):
+        adtc.count(table(), Space(1), maxdep=3)

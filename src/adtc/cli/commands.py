@@ -13,6 +13,7 @@ from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import interrupted
+from adtc.text import json_number
 
 if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
@@ -140,17 +141,17 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
         ]
     return Answer(
         {
-            "value": _json_number(best.value),
+            "value": json_number(best.value),
             "value_exact": _exact(best.value),
             "error": metrics.get("error"),
             "tree": _tree(best.tree, data),
             "rules": [line.text.strip() for line in text.rule_lines(best.tree, data)]
             if best.tree is not None
             else [],
-            "metrics": {name: _json_number(value) for name, value in metrics.items()},
+            "metrics": {name: json_number(value) for name, value in metrics.items()},
             "status": record.status,
             "proved": best.proved,
-            "bound": _json_number(best.bound),
+            "bound": json_number(best.bound),
             "bound_exact": _exact(best.bound),
             **nearest,
             "record": record.to_json(),
@@ -204,13 +205,6 @@ def _tree(tree: "Tree | None", data: "Data") -> Any:
     from adtc.algebra.trees import to_json
 
     return None if tree is None else to_json(tree, data.feature_names, data.labels)
-
-
-def _json_number(value: text.Value) -> int | float | None:
-    """Give the nearest JSON number; `_exact` has all of it."""
-    if value is None:
-        return None
-    return int(value) if value.denominator == 1 else float(value)
 
 
 def _exact(value: text.Value) -> str | None:

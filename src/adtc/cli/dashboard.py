@@ -8,8 +8,8 @@ import click
 from adtc.cli import completion
 from adtc.cli.asking import Asked, SectionedCommand, say_warning
 from adtc.cli.group import main
+from adtc.cli.modes import default_metrics
 from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, metric_names, whole
-from adtc.cli.profiling import default_metrics
 from adtc.cli.running import watched
 from adtc.cli.sources import SOURCES, is_saved, opened
 

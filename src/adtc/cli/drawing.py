@@ -8,10 +8,10 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked
+from adtc.cli.modes import default_metrics
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
-from adtc.cli.profiling import default_metrics
 from adtc.cli.sources import Opened, is_saved, opened, source_command
 
 if TYPE_CHECKING:

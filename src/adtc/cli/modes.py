@@ -57,10 +57,20 @@ def taken(values: dict[str, Any]) -> dict[str, Any] | None:
     return given if asked else None
 
 
+def default_metrics(data: "Data") -> list[str]:
+    """Choose the metrics that most people ask for, as far as a table has them."""
+    from adtc.engine.query import schema_of
+
+    schema = schema_of(data)
+    fair = schema.positive is not None and schema.groups > 0
+    if schema.tables:  # few of each table: cells are told apart by all of them
+        return ["size", "acc", *(f"{table}.acc" for table in schema.tables)]
+    return ["size", "acc", *(["f1"] if schema.positive is not None else []), *["dp"][: int(fair)]]
+
+
 def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
     """Estimate the profile of a table."""
     import adtc
-    from adtc.cli.profiling import default_metrics
     from adtc.cli.sources import is_saved
     from adtc.errors import QueryError
 

@@ -19,7 +19,6 @@ from adtc.cli.sources import is_saved, opened, source_command
 from adtc.text import percent
 
 if TYPE_CHECKING:
-    from adtc.data import Data
     from adtc.profiles import Profile
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.generalization import Generalization
@@ -72,7 +71,7 @@ def profile(
         return modes.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
     data = asked.data()
-    wanted = list(metrics) or default_metrics(data)
+    wanted = list(metrics) or modes.default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
     number = made.asked_count
     made.record.details["made"] = provenance(asked.table)
@@ -117,17 +116,6 @@ def _losses(made: "Profile") -> "list[Generalization]":
         for name in made.names
         if f"{table}.{name}" in made.metrics
     ]
-
-
-def default_metrics(data: "Data") -> list[str]:
-    """Choose the metrics that most people ask for, as far as a table has them."""
-    from adtc.engine.query import schema_of
-
-    schema = schema_of(data)
-    fair = schema.positive is not None and schema.groups > 0
-    if schema.tables:  # few of each table: cells are told apart by all of them
-        return ["size", "acc", *(f"{table}.acc" for table in schema.tables)]
-    return ["size", "acc", *(["f1"] if schema.positive is not None else []), *["dp"][: int(fair)]]
 
 
 def _range_json(found: "Moments") -> dict[str, Any]:

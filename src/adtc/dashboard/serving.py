@@ -14,6 +14,7 @@ from adtc.dashboard.session import Session
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
+from adtc.text import is_whole
 
 HOST = "127.0.0.1"
 PORT = 8765
@@ -90,7 +91,7 @@ def serve(
 
 def listen(port: int) -> socket.socket:
     """Take a port of this machine, or the next one that is free; 0 takes any."""
-    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _LAST:
+    if not is_whole(port, 0) or port > _LAST:
         raise QueryError(f"port is {port!r}, expected a whole number from 0 to {_LAST}.")
     for candidate in range(port, min(port + _TRIES, _LAST + 1)):
         # with the protocol named, asyncio sends small answers at once, not 40 ms later

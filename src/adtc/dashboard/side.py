@@ -15,6 +15,7 @@ from adtc.dashboard.asking import Cell, NotFoundError
 from adtc.dashboard.start import best
 from adtc.engine.columns import Column
 from adtc.profiles.crosstab import Crosstab, count_cells
+from adtc.profiles.numbered import NumberedTrees
 from adtc.profiles.profile import Profile
 from adtc.show import views
 
@@ -128,15 +129,11 @@ class Side:
 
     def overall(self, chosen: Profile, rank: int) -> int:
         """Turn a rank among chosen trees into one among all."""
-        from adtc.profiles.numbered import NumberedTrees
-
         everything = NumberedTrees.of(self.profile)
         return everything.from_part(NumberedTrees.of(chosen), rank)
 
     def best(self, chosen: Profile) -> int:
         """Return the rank of the best among chosen trees."""
-        from adtc.profiles.numbered import NumberedTrees
-
         return NumberedTrees.of(chosen).from_part(NumberedTrees.of(best(chosen)), 0)
 
     def check_row(self, row: int) -> None:

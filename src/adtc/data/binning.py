@@ -17,6 +17,7 @@ from adtc.data.bits import Rows
 from adtc.data.columns import Column
 from adtc.data.cuts import given_cuts, quantile_cuts, splitting, width_cuts
 from adtc.errors import DataError, unknown
+from adtc.text import is_whole
 
 MAX_NBINS = 65_536
 PAIR = 2
@@ -169,8 +170,7 @@ def _cuttable(column: Column, kind: str | None) -> Column:
 
 
 def _check_range(name: str, value: object, low: int, high: int | None) -> None:
-    is_int = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if is_int and low <= int(value) <= (high or int(value)):  # type: ignore[call-overload]
+    if is_whole(value, low) and value <= (high or value):
         return
     upper = f" to {high}" if high else " up"
     raise DataError(f"{name} must be an integer from {low}{upper}, but it is {value!r}.")

@@ -4,11 +4,14 @@ import html
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from adtc.data.coding import BINARY
 from adtc.data.columns import Scalar, format_number, format_scalar
-from adtc.data.description import Classes, ColumnSummary, Description
 from adtc.text import percent
+
+if TYPE_CHECKING:
+    from adtc.data.description import Classes, ColumnSummary, Description
 
 COLUMNS = 100  # columns listed; JSON has all
 WARNINGS = 20
@@ -28,14 +31,14 @@ class Grid:
 Part = Grid | str
 
 
-def description_text(found: Description) -> str:
+def description_text(found: "Description") -> str:
     """Write a description for a terminal."""
     parts = [_grid_text(p) if isinstance(p, Grid) else p for p in _parts(found)]
     told = [f"warning: {w}" for w in _warnings(found)]
     return "\n\n".join([*parts, *(["\n".join(told)] if told else ["no warnings"])])
 
 
-def description_html(found: Description) -> str:
+def description_html(found: "Description") -> str:
     """Write a description for a notebook."""
     parts = [
         _grid_html(p) if isinstance(p, Grid) else f"<p>{_escaped(p)}</p>" for p in _parts(found)
@@ -45,7 +48,7 @@ def description_html(found: Description) -> str:
     return f'<div style="overflow-x:auto">{"".join(parts)}{told}</div>'
 
 
-def _parts(found: Description) -> Iterator[Part]:
+def _parts(found: "Description") -> Iterator[Part]:
     yield _first_line(found)
     counted = "weight" if found.weights else "rows"
     if found.target is not None:
@@ -59,7 +62,7 @@ def _parts(found: Description) -> Iterator[Part]:
     yield "\n".join(_merged(found))
 
 
-def _first_line(found: Description) -> str:
+def _first_line(found: "Description") -> str:
     weighted = f" of total weight {found.total:,}" if found.weights else ""
     roles = [("weights", [found.weights] if found.weights else [])]
     roles += [("references", list(found.references)), ("left out", list(found.left_out))]
@@ -72,7 +75,7 @@ def _first_line(found: Description) -> str:
     )
 
 
-def _labels(target: Classes, positive: Scalar | None, counted: str) -> Grid:
+def _labels(target: "Classes", positive: Scalar | None, counted: str) -> Grid:
     marks = [" (positive)" * (positive is not None and v == positive) for v in target.values]
     rows = (
         (f"{name}{mark}", *rest) for (name, *rest), mark in zip(_rows(target), marks, strict=True)
@@ -80,7 +83,7 @@ def _labels(target: Classes, positive: Scalar | None, counted: str) -> Grid:
     return Grid((f"target {target.column}", counted, "share"), tuple(rows))
 
 
-def _groups(groups: Classes, positive: Scalar | None, counted: str) -> Grid:
+def _groups(groups: "Classes", positive: Scalar | None, counted: str) -> Grid:
     """List the groups, with the base rate of the positive label if there is one."""
     head, rows = (f"sensitive {groups.column}", counted, "share"), _rows(groups)
     if positive is None:
@@ -90,14 +93,14 @@ def _groups(groups: Classes, positive: Scalar | None, counted: str) -> Grid:
     return Grid((*head, f"of them {format_scalar(positive)}"), with_rates)
 
 
-def _rows(classes: Classes) -> list[tuple[str, ...]]:
+def _rows(classes: "Classes") -> list[tuple[str, ...]]:
     return [
         (format_scalar(value), f"{n:,}", percent(classes.share(k)))
         for k, (value, n) in enumerate(zip(classes.values, classes.rows, strict=True))
     ]
 
 
-def _columns(found: Description) -> Grid:
+def _columns(found: "Description") -> Grid:
     """List the columns: how each was read, and how well it tells target and group alone."""
     target, auc = found.target is not None, _two_labels(found)
     head = ["column", "read as", "values", "missing", "features", "cuts or most frequent values"]
@@ -115,7 +118,7 @@ def _columns(found: Description) -> Grid:
     return Grid(tuple(head), tuple(rows), (0, 1, 5))
 
 
-def _legend(found: Description) -> str:
+def _legend(found: "Description") -> str:
     """Explain the figures of the columns, and say how many columns are not listed."""
     lines = []
     if len(found.columns) > COLUMNS:
@@ -140,11 +143,11 @@ def _legend(found: Description) -> str:
     return "\n".join(lines)
 
 
-def _two_labels(found: Description) -> bool:
+def _two_labels(found: "Description") -> bool:
     return found.target is not None and len(found.target.values) == BINARY
 
 
-def _merged(found: Description) -> Iterator[str]:
+def _merged(found: "Description") -> Iterator[str]:
     missing = [c.name for c in found.columns if c.missing]
     if missing:
         yield f"missing: values in {_listed(missing)}"
@@ -164,14 +167,14 @@ def _merged(found: Description) -> Iterator[str]:
         yield "twins: no feature repeats another one"
 
 
-def _warnings(found: Description) -> list[str]:
+def _warnings(found: "Description") -> list[str]:
     """Give the warnings, the first of very many."""
     rest = len(found.warnings) - WARNINGS
     more = [f"{rest:,} more; the JSON form has all of them."] if rest > 0 else []
     return [*map(str, found.warnings[:WARNINGS]), *more]
 
 
-def _made(c: ColumnSummary) -> str:
+def _made(c: "ColumnSummary") -> str:
     """Say what a column was cut into."""
     if c.cuts:
         return ", ".join(map(format_number, c.cuts))

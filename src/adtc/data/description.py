@@ -17,6 +17,7 @@ from adtc.data.binarize import Feature
 from adtc.data.bits import Words, pack
 from adtc.data.columns import Column, Scalar, format_scalar
 from adtc.data.datasets import dataset_sheet, datasets
+from adtc.data.describing import description_html, description_text
 from adtc.data.identifiers import identifiers
 from adtc.data.outline import Outline
 from adtc.data.read import SheetOptions, read_sheet
@@ -189,8 +190,6 @@ class Description:
         }
 
     def __str__(self) -> str:
-        from adtc.data.describing import description_text
-
         return description_text(self)
 
     def __repr__(self) -> str:
@@ -200,8 +199,6 @@ class Description:
         )
 
     def _repr_html_(self) -> str:
-        from adtc.data.describing import description_html
-
         return description_html(self)
 
 

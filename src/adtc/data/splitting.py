@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from adtc.data.bits import ranked
 from adtc.errors import DataError
+from adtc.text import is_whole
 
 
 def set_aside(
@@ -34,7 +35,7 @@ def set_aside(
         part = Fraction()
     if not 0 < part < 1:
         raise DataError(f"the share of test rows is {share}, expected one between 0 and 1.")
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise DataError(f"the seed is {seed!r}, expected a whole number of at least 0.")
     rng = np.random.default_rng(int(seed))
     chosen = np.zeros(len(kinds), bool)

@@ -6,18 +6,17 @@ leave the formula; what else asks for the depth is answered depth by depth.
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from adtc.algebra.affine import Affine, affine
-from adtc.algebra.formula import And, Arithmetic, Comparison, Formula, Number, Term, Truth, names
+from adtc.algebra.atoms import MIRRORED, conjuncts
+from adtc.algebra.formula import Arithmetic, Comparison, Formula, Number, Term, Truth, all_of, names
 from adtc.algebra.formula import substitute as replace_names
 from adtc.algebra.metrics import DEPTH, SUPPORT
 from adtc.engine.query import Question
 
 _NONE = Fraction()
-_MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "="}
 
 
 def narrowed(question: Question) -> Question:
@@ -26,7 +25,7 @@ def narrowed(question: Question) -> Question:
         return question
     depth, support = question.space.max_depth, question.minsup
     kept: list[Formula] = []
-    for atom in _atoms(question.constraint):
+    for atom in conjuncts(question.constraint):
         match atom:
             case Comparison((left, right), (op,)) if limit := absorbed(left, op, right):
                 if limit[0] == DEPTH.name:
@@ -37,7 +36,7 @@ def narrowed(question: Question) -> Question:
                 kept.append(atom)
     if depth < 0 or support > question.schema.total:
         kept, depth, support = [Truth(False)], 0, question.minsup
-    constraint = _all_of(kept)
+    constraint = all_of(*kept)
     told = set(names(constraint)).union(*(names(term) for _, term in question.metrics))
     gone = {DEPTH.name, SUPPORT.name} - told
     pairs = zip(question.axes, question.shape, strict=True)
@@ -85,34 +84,13 @@ def without_depth(form: Affine) -> tuple[Affine, Fraction]:
     return Affine(others, form.constant), form.coefficients[DEPTH.name]
 
 
-def _atoms(formula: Formula) -> Iterable[Formula]:
-    """Cut a conjunction, and chains of comparisons, into parts."""
-    match formula:
-        case And(members):
-            for member in members:
-                yield from _atoms(member)
-        case Comparison(terms, ops):
-            for left, op, right in zip(terms, ops, terms[1:], strict=False):
-                yield Comparison((left, right), (op,))
-        case Truth(True):
-            return
-        case _:
-            yield formula
-
-
-def _all_of(atoms: list[Formula]) -> Formula:
-    if not atoms:
-        return Truth(True)
-    return atoms[0] if len(atoms) == 1 else And(tuple(atoms))
-
-
 def _bound(left: Term, op: str, right: Term) -> tuple[str, str, Fraction] | None:
     """Read ``name op limit`` off a comparison of depth or support with a number."""
     form = affine(Arithmetic("-", left, right))
-    if form is None or len(form.coefficients) != 1 or op not in _MIRRORED:
+    if form is None or len(form.coefficients) != 1 or op not in MIRRORED:
         return None
     ((name, c),) = form.coefficients.items()
-    return name, op if c > 0 else _MIRRORED[op], -form.constant / c
+    return name, op if c > 0 else MIRRORED[op], -form.constant / c
 
 
 def _at_most(limit: Fraction, *, strict: bool) -> int:

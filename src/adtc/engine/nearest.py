@@ -3,22 +3,19 @@
 Negations are pushed to the atoms and chains cut into links first; Kleene's logic allows both.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from adtc.algebra.atoms import MIRRORED, atoms, normal
 from adtc.algebra.formula import (
     And,
     Arithmetic,
     Comparison,
     Formula,
-    Not,
     Number,
-    Or,
     Term,
     Truth,
     all_of,
-    any_of,
     constant,
     holds,
     parse,
@@ -30,8 +27,6 @@ from adtc.engine.questions import optimize
 from adtc.engine.run import Engine, opened
 
 Value = Fraction | int
-_OPPOSITE = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
-_MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "=", "!=": "!="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +116,7 @@ def nearest(
     error = 0: nearest 1 (1 with the other conditions)
     size <= 1: at least 1 (no tree with the other conditions)
     """
-    formula = _normal(parse(where) if isinstance(where, str) else where)
+    formula = normal(parse(where) if isinstance(where, str) else where)
     strict = None if monitor is None else monitor.strict()
     seeker = _Seeker(data, space, define, engine, strict)
     conditions = formula.parts if isinstance(formula, And) else (formula,)
@@ -131,7 +126,7 @@ def nearest(
         if isinstance(condition, Comparison):
             found.append(seeker.nearest(condition, all_of(*others) if others else None))
         else:
-            found += [seeker.nearest(atom, None) for atom in _atoms(condition)]
+            found += [seeker.nearest(atom, None) for atom in atoms(condition)]
     return tuple(found)
 
 
@@ -153,7 +148,7 @@ class _Seeker:
             other = op != "!=" or value != asked
             return Nearest(str(atom), str(term), op, asked, (value,) if other else ())
         if value is not None:
-            term, op, asked = right, _MIRRORED[op], value
+            term, op, asked = right, MIRRORED[op], value
         elif asked is None:
             term, asked = Arithmetic("-", term, right), Fraction()
         alone = self._values(term, op, asked, Truth(True))
@@ -198,37 +193,6 @@ class _Seeker:
             monitor=self.monitor,
         )
         return () if best.value is None else (best.value,)
-
-
-def _normal(formula: Formula, positive: bool = True) -> Formula:
-    """Push negations to the atoms, and cut chains into links."""
-    match formula:
-        case Truth(value):
-            return Truth(value is positive)
-        case Not(part):
-            return _normal(part, not positive)
-        case And(parts):
-            join = all_of if positive else any_of
-            return join(*(_normal(part, positive) for part in parts))
-        case Or(parts):
-            join = any_of if positive else all_of
-            return join(*(_normal(part, positive) for part in parts))
-        case Comparison(terms, ops):
-            links = zip(terms, ops, terms[1:], strict=False)
-            join = all_of if positive else any_of
-            return join(
-                *(Comparison((a, b), (op if positive else _OPPOSITE[op],)) for a, op, b in links)
-            )
-
-
-def _atoms(formula: Formula) -> Iterator[Comparison]:
-    """Yield the atoms of a formula without negations."""
-    match formula:
-        case Comparison():
-            yield formula
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from _atoms(part)
 
 
 def _compared(term: Term, op: str, asked: Fraction) -> Formula:

@@ -15,15 +15,12 @@ import numpy.typing as npt
 
 from adtc import _core
 from adtc.algebra.affine import Affine, affine, as_term, parts
+from adtc.algebra.atoms import atoms
 from adtc.algebra.formula import (
-    And,
     Arithmetic,
     Call,
-    Comparison,
     Formula,
     Negate,
-    Not,
-    Or,
     Term,
     all_of,
 )
@@ -288,19 +285,8 @@ def terms_of(question: Question) -> Iterable[Term]:
     """Yield every term whose value must be known: requested metrics, and what atoms compare."""
     for _, term in question.metrics:
         yield term
-    for comparison in _comparisons(question.constraint):
+    for comparison in atoms(question.constraint):
         yield from differences(comparison.terms)
-
-
-def _comparisons(formula: Formula) -> Iterable[Comparison]:
-    match formula:
-        case Comparison():
-            yield formula
-        case Not(part):
-            yield from _comparisons(part)
-        case And(members) | Or(members):
-            for member in members:
-                yield from _comparisons(member)
 
 
 def _pushed_whole(bounds: Bounds, totals: Sequence[int]) -> bool:

@@ -8,10 +8,9 @@ filter.
 
 from collections.abc import Iterator
 
-from adtc.algebra.formula import And, Comparison, Formula, Not, Or, Truth, all_of, any_of
+from adtc.algebra.atoms import normal
+from adtc.algebra.formula import And, Comparison, Formula, Or, Truth
 from adtc.engine.forms import UNBOUNDED, Bounds, Form, Reader
-
-_FLIPPED = {"<=": ">", "<": ">=", ">=": "<", ">": "<=", "=": "!=", "!=": "="}
 
 
 def parts_of(formula: Formula) -> Iterator[Formula]:
@@ -31,26 +30,6 @@ def parts_of(formula: Formula) -> Iterator[Formula]:
             return
         case part:
             yield part
-
-
-def normal(formula: Formula, *, negated: bool = False) -> Formula:
-    """Write a formula with negations pushed into its atoms, each of one relation."""
-    match formula:
-        case Not(part):
-            return normal(part, negated=not negated)
-        case Truth(value):
-            return Truth(value != negated)
-        case And(members) | Or(members):
-            join = any_of if isinstance(formula, And) == negated else all_of
-            return join(*(normal(member, negated=negated) for member in members))
-        case Comparison(terms, ops):
-            links = zip(terms, ops, terms[1:], strict=False)
-            atoms = [
-                Comparison((left, right), (_FLIPPED[op] if negated else op,))
-                for left, op, right in links
-            ]
-            return any_of(*atoms) if negated else all_of(*atoms)
-    raise TypeError(f"not a formula: {formula!r}")
 
 
 def bounds_of(part: Formula, reader: Reader) -> Bounds:

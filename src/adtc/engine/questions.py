@@ -1,13 +1,14 @@
 """The questions one asks of a space of trees: count, exists, optimize, evaluate, model_tensor.
 
-Each checks its query once, hands it to an engine and filters the tensor by φ (Sec. 3.4). The
+Each checks its query once, hands it to an engine and filters the tensor by φ (Sec. 3.4); all take
+the `Options` of a run. The
 specification engine answers everything; the fast engine whatever adds up over leaves, and any
 semiring over the trees it has found.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Unpack
 
 from adtc.algebra import trees
 from adtc.algebra.formula import Formula, value
@@ -17,28 +18,21 @@ from adtc.algebra.tensors import Tensor
 from adtc.data import Data
 from adtc.engine import scalar
 from adtc.engine.limits import no_better
-from adtc.engine.monitor import Monitor
-from adtc.engine.query import Aggregation, Definitions, Question, Space, texts_of
+from adtc.engine.query import Aggregation, Question, Space, texts_of
 from adtc.engine.results import Existence, ModelTensor, Number, Optimum, number_of_trees
-from adtc.engine.run import Engine, Run, opened, refuse_fast
+from adtc.engine.run import Options, Run, opened, refuse_fast
 from adtc.engine.score import plain
-from adtc.engine.switches import Switches
 from adtc.engine.within import Beforehand, Reached, count_within, deepest, most_trees, shallower
 from adtc.errors import QueryError
 
 Where = str | Formula | None
-_ALL_ON = Switches()
 
 
 def count(
     data: Data,
     space: Space,
     where: Where = None,
-    *,
-    define: Definitions | None = None,
-    engine: Engine = "auto",
-    switches: Switches = _ALL_ON,
-    monitor: Monitor | None = None,
+    **options: Unpack[Options],
 ) -> Number:
     """Count the trees of a space that satisfy a constraint.
 
@@ -46,14 +40,8 @@ def count(
     ----------
     where
         The constraint φ; None admits every tree.
-    define
-        The user's own metrics: a `Primitive`, or the text of a term over other metrics.
-    engine
-        ``"auto"`` takes the fast engine where it can answer, ``"spec"`` the paper's algorithm.
-    switches
-        Which optimisations of the fast engine are on; the answer does not depend on them.
-    monitor
-        Progress, cancelling, limits and threads.
+    **options
+        ``define``, ``engine``, ``switches`` and ``monitor``: see `adtc.engine.run.Options`.
 
     Examples
     --------
@@ -63,9 +51,7 @@ def count(
     3
     """
     asked = {"ask": "count", "where": _text(where)}
-    with opened(
-        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
-    ) as run:
+    with opened(data, space, asked, **options) as run:
         question = run.ask(where=where)
         upper = Beforehand(lambda: most_trees(question, data))
 
@@ -87,17 +73,11 @@ def exists(
     data: Data,
     space: Space,
     where: Where = None,
-    *,
-    define: Definitions | None = None,
-    engine: Engine = "auto",
-    switches: Switches = _ALL_ON,
-    monitor: Monitor | None = None,
+    **options: Unpack[Options],
 ) -> Existence:
     """Decide whether a tree satisfies a constraint, and show one if so."""
     asked = {"ask": "exists", "where": _text(where)}
-    with opened(
-        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
-    ) as run:
+    with opened(data, space, asked, **options) as run:
         question = run.ask(where=where)
 
         def search(depth: int) -> trees.Tree | None:
@@ -128,10 +108,7 @@ def optimize(
     minimize: str | None = None,
     maximize: str | None = None,
     where: Where = None,
-    define: Definitions | None = None,
-    engine: Engine = "auto",
-    switches: Switches = _ALL_ON,
-    monitor: Monitor | None = None,
+    **options: Unpack[Options],
 ) -> Optimum:
     """Find a tree with the best value of a metric among those that satisfy a constraint.
 
@@ -154,9 +131,7 @@ def optimize(
     sign = 1 if maximize is None else -1
     better = "minimize" if sign > 0 else "maximize"
     asked = {"ask": "optimize", better: objective, "where": _text(where)}
-    with opened(
-        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
-    ) as run:
+    with opened(data, space, asked, **options) as run:
         question = run.ask(where=where, metrics=[objective])
         deepest_asked = _depth(run, question)
         known = Beforehand(lambda: no_better(question, data, sign))
@@ -200,10 +175,7 @@ def evaluate(
     *,
     aggregation: Aggregation = None,
     where: Where = None,
-    define: Definitions | None = None,
-    engine: Engine = "auto",
-    switches: Switches = _ALL_ON,
-    monitor: Monitor | None = None,
+    **options: Unpack[Options],
 ) -> Any:
     """Compute ADTC(Q, D): the sum over all good trees of the product over their leaves.
 
@@ -224,15 +196,13 @@ def evaluate(
     """
     R = get_semiring(semiring) if isinstance(semiring, str) else semiring
     asked = {"ask": "evaluate", "where": _text(where)}
-    with opened(
-        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
-    ) as run:
+    with opened(data, space, asked, **options) as run:
         question = run.ask(where=where, semiring=R, aggregation=aggregation)
-        if engine != "spec" and R.adds_up and not callable(aggregation):
+        if run.engine != "spec" and R.adds_up and not callable(aggregation):
             counted = run.ask(where=where, metrics=texts_of(aggregation))
             if (narrow := run.narrowed(counted)) is not None:
                 return R.sum_of(run.fast(narrow).tensor().items())
-        if engine != "spec" and R.compiled and not callable(aggregation):
+        if run.engine != "spec" and R.compiled and not callable(aggregation):
             narrow = run.narrowed(question)
             if narrow is not None and scalar.summable(narrow, R):
                 run.record.engine = "fast"
@@ -240,13 +210,13 @@ def evaluate(
                     narrow,
                     data,
                     texts_of(aggregation),
-                    define,
-                    switches=switches,
+                    run.define,
+                    switches=run.switches,
                     monitor=run.monitor,
                 )
         if (folded := run.fold(question, where, aggregation=aggregation)) is not None:
             return R.total(cell for _, cell in folded)
-        refuse_fast(engine, f"the semiring '{R.name}' on conditions that need the depth")
+        refuse_fast(run.engine, f"the semiring '{R.name}' on conditions that need the depth")
         return R.total(run.spec(question).values())
 
 
@@ -258,10 +228,7 @@ def model_tensor(
     where: Where = None,
     semiring: Semiring[Any] = COUNT,
     aggregation: Aggregation = None,
-    define: Definitions | None = None,
-    engine: Engine = "auto",
-    switches: Switches = _ALL_ON,
-    monitor: Monitor | None = None,
+    **options: Unpack[Options],
 ) -> ModelTensor:
     """Compute MT[Q, D]: the values of all good trees by the metrics asked for.
 
@@ -280,9 +247,7 @@ def model_tensor(
     [((1, 1), 1), ((1, 2), 1), ((2, 0), 1), ((2, 1), 1), ((2, 2), 1), ((2, 3), 1)]
     """
     asked = {"ask": "tensor", "where": _text(where)}
-    with opened(
-        data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
-    ) as run:
+    with opened(data, space, asked, **options) as run:
         question = run.ask(where=where, metrics=metrics, semiring=semiring, aggregation=aggregation)
         tensor = ModelTensor()
         counted = run.narrowed(question) if semiring is COUNT and aggregation is None else None
@@ -291,7 +256,7 @@ def model_tensor(
         else:
             folded = run.fold(question, where, metrics, aggregation=aggregation)
             if folded is None:
-                refuse_fast(engine, f"tensors over '{semiring.name}' that need the depth")
+                refuse_fast(run.engine, f"tensors over '{semiring.name}' that need the depth")
                 cells = run.spec(question)
                 folded = [(_scores(question, index), cell) for index, cell in cells.items()]
             for scores, cell in folded:

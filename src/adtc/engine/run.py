@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +45,28 @@ from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
 Engine = Literal["auto", "spec", "fast"]
+
+
+class Options(TypedDict, total=False):
+    """What every question takes, whatever it asks.
+
+    Parameters
+    ----------
+    define
+        The user's own metrics: a `Primitive`, or the text of a term over other metrics.
+    engine
+        ``"auto"`` takes the fast engine where it can answer, ``"spec"`` the paper's algorithm;
+        ``"fast"`` refuses what the fast engine cannot.
+    switches
+        Which optimisations of the fast engine are on; the answer does not depend on them.
+    monitor
+        Progress, cancelling, limits and threads.
+    """
+
+    define: Definitions | None
+    engine: Engine
+    switches: Switches
+    monitor: Monitor | None
 
 
 def with_extremes(formula: Formula, extremes: Mapping[str, str | None]) -> Formula:
@@ -261,12 +283,12 @@ def opened(
     space: Space,
     asked: Mapping[str, Any],
     *,
-    define: Definitions | None,
-    engine: Engine,
+    define: Definitions | None = None,
+    engine: Engine = "auto",
     switches: Switches = Switches(),  # noqa: B008  # frozen
-    monitor: Monitor | None,
+    monitor: Monitor | None = None,
 ) -> Iterator[Run]:
-    """Open a run with its record; ``asked`` is the call in words."""
+    """Open a run with its record; ``asked`` is the call in words, the rest its `Options`."""
     with recording(data, space, engine, asked) as record:
         run = Run(data, space, define, engine, switches, monitor or Monitor(), record)
         yield run

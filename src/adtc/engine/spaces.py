@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
 from adtc.errors import QueryError
+from adtc.text import is_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +120,7 @@ def _names(name: str, given: object) -> tuple[str, ...]:
 
 
 def _whole(name: str, value: object, *, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+    if not is_whole(value, least):
         raise QueryError(f"{name} is {value!r}, expected a whole number of at least {least}.")
 
 

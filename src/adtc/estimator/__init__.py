@@ -7,11 +7,13 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adtc.errors import ADTCError
+from adtc.estimator.classifier import PickingMixin
+from adtc.estimator.single import SingleTreeMixin
 from adtc.models import TreeModel
 
 if TYPE_CHECKING:
-    from adtc.estimator.classifier import PickingMixin as TreeSetClassifier
-    from adtc.estimator.single import SingleTreeMixin as TreeEstimator
+    TreeSetClassifier = PickingMixin
+    TreeEstimator = SingleTreeMixin
 
 __all__ = ["TreeEstimator", "TreeSetClassifier", "as_estimator"]
 
@@ -46,9 +48,6 @@ def _made(name: str) -> type:
         from sklearn.base import BaseEstimator, ClassifierMixin
     except ImportError as error:
         raise ADTCError(f"{name} needs scikit-learn: pip install 'adtc[sklearn]'.") from error
-    from adtc.estimator.classifier import PickingMixin
-    from adtc.estimator.single import SingleTreeMixin
-
     half = PickingMixin if name == "TreeSetClassifier" else SingleTreeMixin
     body = {"__module__": __name__, "__qualname__": name, "__doc__": half.__doc__}
     return type(name, (half, ClassifierMixin, BaseEstimator), body)

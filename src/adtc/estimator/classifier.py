@@ -19,12 +19,12 @@ from adtc.estimator.picking import Rule, pick
 from adtc.estimator.tables import as_table, is_frame, labelled
 from adtc.estimator.voting import Voting, decided
 from adtc.models import TreeModel
+from adtc.profiles import Profile, profile
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from adtc.engine.record import RunRecord
-    from adtc.profiles import Profile
     from adtc.profiles.people import VoteShares
 
 Array = npt.NDArray[Any]
@@ -278,8 +278,6 @@ class PickingMixin:
 
     def _all(self, metrics: Sequence[str], where: str | Formula | None) -> "Profile":
         from sklearn.utils.validation import check_is_fitted
-
-        from adtc.profiles import profile
 
         check_is_fitted(self)
         assert self.model_.data is not None

@@ -13,7 +13,8 @@ from itertools import accumulate
 
 from adtc.models.nodes import Node
 from adtc.models.small import NOTHING, Hidden
-from adtc.models.texts import percent_text, rows_text
+from adtc.models.texts import rows_text
+from adtc.text import percent
 
 FONT = 12.0
 LINE = 15.0
@@ -243,7 +244,7 @@ def _lines(
     if node.feature is not None:
         return _whole_words(features[node.feature], SPLIT_WIDTH, 3)
     assert node.label is not None
-    share = percent_text(node.shares[node.label]) if node.support else "no rows"
+    share = percent(node.shares[node.label], 0) if node.support else "no rows"
     evidence = hidden.get(node.number, (rows_text(node.support), share))
     return (*_whole_words(labels[node.label], LEAF_WIDTH, 2), *evidence)
 

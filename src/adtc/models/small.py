@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from adtc.errors import QueryError
 from adtc.models.nodes import Node
+from adtc.text import is_whole
 
 SMALL = 10
 """Counts below this are hidden where a page is made to be sent."""
@@ -22,7 +23,7 @@ NOTHING: Hidden = MappingProxyType({})
 
 def check_small(small: int) -> None:
     """Refuse a limit that is no whole number of at least 0."""
-    if isinstance(small, bool) or not isinstance(small, int) or small < 0:
+    if not is_whole(small, 0):
         raise QueryError(f"small is {small!r}, expected a whole number of at least 0.")
 
 

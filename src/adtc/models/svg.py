@@ -14,7 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 from adtc.models import colours, layout
 from adtc.models.layout import Box, Edge, Entry, lay_out
 from adtc.models.small import Hidden
-from adtc.models.texts import node_rows, percent_text, rows_text
+from adtc.models.texts import node_rows, rows_text
+from adtc.text import percent
 
 if TYPE_CHECKING:
     from adtc.models.model import TreeModel
@@ -133,7 +134,7 @@ def _bar(model: "TreeModel", box: Box) -> Iterator[str]:
             f'<rect class="adtc-share adtc-class-{label}" x="{_number(x)}" y="{_number(y)}" '
             f'width="{_number(width)}" height="{_number(layout.BAR)}" '
             f'fill="{colours.class_colour(label)}">'
-            f"<title>{_text(f'{hint}, {percent_text(share)}')}</title></rect>"
+            f"<title>{_text(f'{hint}, {percent(share, 0)}')}</title></rect>"
         )
         x += width
 

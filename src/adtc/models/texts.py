@@ -5,8 +5,7 @@ from fractions import Fraction
 
 from adtc.models.nodes import Node
 from adtc.models.small import NOTHING, Hidden
-
-_HUNDRED = 100
+from adtc.text import percent
 
 
 def rows_text(n: int) -> str:
@@ -18,20 +17,6 @@ def rows_text(n: int) -> str:
     ('1,204 rows', '1 row')
     """
     return f"{n:,} row" if n == 1 else f"{n:,} rows"
-
-
-def percent_text(share: Fraction) -> str:
-    """Write a share in whole per cent; only 0 and 1 themselves become 0 % and 100 %.
-
-    Examples
-    --------
-    >>> percent_text(Fraction(93, 100)), percent_text(Fraction(999, 1000))
-    ('93 %', '>99 %')
-    """
-    percent = round(share * _HUNDRED)
-    if percent == _HUNDRED and share < 1:
-        return ">99 %"
-    return "<1 %" if percent == 0 and share > 0 else f"{percent} %"
 
 
 def node_rows(node: Node, hidden: Hidden = NOTHING) -> str:
@@ -49,7 +34,7 @@ def leaf_evidence(node: Node, hidden: Hidden = NOTHING) -> str:
 
 def evidence_text(support: int, share: Fraction) -> str:
     """Write the rows that a rule covers and the share of them that have its label."""
-    return f"({rows_text(support)}, {percent_text(share)})" if support else "(0 rows)"
+    return f"({rows_text(support)}, {percent(share, 0)})" if support else "(0 rows)"
 
 
 def to_text(

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +20,7 @@ from adtc.engine.nearest import Nearest
 from adtc.engine.query import Definitions, Space
 from adtc.engine.record import RunRecord, log10
 from adtc.errors import QueryError
+from adtc.hooks import hook
 from adtc.models import TreeModel
 from adtc.profiles.audit_json import (
     best_json,
@@ -267,11 +267,10 @@ class Audit:
         return PARTIAL if self.stopped else self.record.status
 
     def __str__(self) -> str:
-        # `show` stands above this room; what people expect here may reach for it late
-        return str(import_module("adtc.show.audit_words").text(self))
+        return str(hook("audit_text")(self))
 
     def _repr_html_(self) -> str:
-        return str(import_module("adtc.show.audit_page").fragment(self))
+        return str(hook("audit_fragment")(self))
 
     def report(
         self,
@@ -284,7 +283,7 @@ class Audit:
         made: datetime | None = None,
     ) -> Path:
         """Write one self-contained HTML page; see `adtc.show.audit_page.write_page`."""
-        found: Path = import_module("adtc.show.audit_page").write_page(
+        found: Path = hook("write_audit_page")(
             self, path, title=title, note=note, small=small, command=command, made=made
         )
         return found
@@ -300,7 +299,7 @@ class Audit:
                 "decisions that were given as labels are not in the table, so nobody could check "
                 "a certificate: name their column as a reference (references, --decision)."
             )
-        return import_module("adtc.certificates.claims").certify_alternative(
+        return hook("certify_alternative")(
             self.data,
             self.space,
             baseline=used.name if used.model is None else used.model.tree,

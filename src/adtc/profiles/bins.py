@@ -20,6 +20,7 @@ from adtc.engine.columns import Ratios, floats, fractions, least_at
 from adtc.engine.values import Values, distinct_values
 from adtc.errors import QueryError
 from adtc.profiles.writing import json_number, labels_of
+from adtc.text import is_whole
 
 Kind = Literal["range", "value", "below", "above", "undefined"]
 Edge = int | float | str | Fraction
@@ -135,7 +136,7 @@ def make_bins(
         )
     if isinstance(wanted, str):
         return _by_value(name, columns, None)
-    if isinstance(wanted, bool) or not isinstance(wanted, int | np.integer):
+    if not is_whole(wanted):
         return _by_edge(name, columns, read_edges(wanted))
     if not 1 <= wanted <= MOST:
         raise QueryError(f"bins is {wanted}, expected a whole number from 1 to {MOST:,}.")

@@ -30,6 +30,7 @@ from adtc.engine.wide import total_of
 from adtc.errors import QueryError, unknown
 from adtc.profiles.bins import Bin, Bins, Edge, read_edges
 from adtc.profiles.brackets import BracketTable, table_of
+from adtc.text import is_whole
 
 _STEPS = 50  # of the rows, that trees of the most leaves are told apart by
 
@@ -143,7 +144,7 @@ def bound(
     >>> adtc.count(data, space, where="f1 >= 0.7") in found.count
     True
     """
-    if width is not None and (isinstance(width, bool) or not isinstance(width, int) or width < 1):
+    if width is not None and not is_whole(width, 1):
         raise QueryError(f"width is {width!r}, expected a whole number of at least 1.")
     asked: dict[str, Any] = {
         "ask": "bound",

@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.errors import QueryError
+from adtc.hooks import hook
 from adtc.profiles.bins import AxisBins, Bins, Codes, Edge, make_bins
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import aligned, grouped, html_table, short, write_csv
@@ -145,7 +145,7 @@ class Crosstab:
     def plot(self, **options: Any) -> Any:
         """Draw the heat map; see ``adtc.show.plot`` for the options."""
         # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
     def _rows(self, write: Any, margins: bool) -> list[list[str]]:
         head = [f"{self.x} \\ {self.y}", *self.y_bins.labels]

@@ -24,6 +24,7 @@ from adtc.profiles.profile import Profile
 from adtc.profiles.refining import CASES, by_codes, refined, with_cases
 from adtc.profiles.voting import rows_to_decide
 from adtc.profiles.writing import grouped
+from adtc.text import is_whole
 
 CHANGED = "changed"
 _AGAINST = "(against)"
@@ -251,7 +252,7 @@ def _misses(label: int, group: RowGroup) -> int:
 def _wanted(decisions: Mapping[int, Scalar], data: Data, n_rows: int) -> tuple[Rows, Codes]:
     """Check rows and classes; return them in order."""
     for row in decisions:
-        if isinstance(row, bool) or not isinstance(row, int | np.integer):
+        if not is_whole(row):
             raise QueryError(f"row {row!r} is no row of the table: rows are numbered from 0.")
         if not 0 <= row < n_rows:
             raise QueryError(

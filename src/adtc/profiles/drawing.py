@@ -20,6 +20,7 @@ from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile
+from adtc.text import is_whole
 
 __all__ = ["DrawnTree", "best", "different", "draw", "iterate", "rank", "spread", "tree"]
 
@@ -214,7 +215,7 @@ def seeded(seed: int | None) -> tuple[int, np.random.Generator]:
     """Return the seed in use and its generator."""
     if seed is None:
         seed = secrets.randbits(63)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+    if not is_whole(seed, 0):
         raise QueryError(f"seed is {seed!r}, expected a whole number of at least 0.")
     return int(seed), np.random.default_rng(seed)
 
@@ -264,5 +265,5 @@ def uniform_ranks(rng: np.random.Generator, count: int, n: int) -> list[int]:
 
 def at_least_one(name: str, value: int) -> None:
     """Refuse a number that is not whole or below 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+    if not is_whole(value, 1):
         raise QueryError(f"{name} is {value!r}, expected a whole number of at least 1.")

@@ -42,6 +42,7 @@ from adtc.profiles.crosstab import BinsWanted, count_cells, per_axis
 from adtc.profiles.drawing import seeded, uniform_ranks
 from adtc.profiles.profile import Profile
 from adtc.profiles.rescoring import Scorer
+from adtc.text import is_whole
 
 _PILOT = 10  # one draw in so many places bins
 _TOGETHER = 2**12  # trees that are drawn between two looks at the clock
@@ -261,7 +262,7 @@ def estimate(
 
 
 def _check(draws: int, confidence: float) -> None:
-    if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
+    if not is_whole(draws, 1):
         raise QueryError(f"draws is {draws!r}, expected a whole number of at least 1.")
     if not 0 < confidence < 1:
         raise QueryError(f"confidence is {confidence!r}, expected a number between 0 and 1.")

@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from adtc.algebra.affine import affine, ratio
+from adtc.algebra.atoms import MIRRORED
 from adtc.algebra.formula import (
     Comparison,
     Formula,
@@ -44,7 +45,6 @@ _TABLED = 10**9  # bytes for listing all ties at once; beyond, they are searched
 _FLOORS = tuple(Fraction(1, 2**k) for k in (7, 5, 3, 2, 1))  # of the lead's range, tried in turn
 _MOMENT = 5.0  # seconds for a whole profile
 _STEPS = 1000  # of the progress of a whole front
-_MIRRORED = {"<": ">", "<=": ">=", "=": "="}
 
 
 def pareto(
@@ -129,7 +129,7 @@ class _Criterion:
 
     def is_(self, op: str, cost: Exact) -> Formula:
         """Compare the criterion with a cost."""
-        shown = op if self.sign > 0 else _MIRRORED[op]
+        shown = op if self.sign > 0 else MIRRORED[op]
         return Comparison((self.term, Number(Fraction(self.sign * cost))), (shown,))
 
     def defined(self) -> Iterator[Formula]:

@@ -6,7 +6,6 @@ All is exact but rounded moments, which say how far they may be off.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from importlib import import_module
 from math import fsum, sqrt
 from typing import Any
 
@@ -27,6 +26,7 @@ from adtc.engine.score import plain
 from adtc.engine.values import Value, distinct_values
 from adtc.engine.wide import Limbs, limbs_of, total_of
 from adtc.errors import QueryError
+from adtc.hooks import hook
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.profile import Profile, joint_codes
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
@@ -44,7 +44,7 @@ class Drawn:
     def plot(self, **options: Any) -> Any:
         """Draw it; see ``adtc.show.plot`` for the options."""
         # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
 
 @dataclass(frozen=True, slots=True)

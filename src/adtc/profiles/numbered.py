@@ -26,6 +26,7 @@ from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.profile import Profile
 from adtc.profiles.rescoring import Scorer, Value
+from adtc.text import is_whole
 
 Array = npt.NDArray[Any]
 _NARROW = 2**62
@@ -130,7 +131,7 @@ class NumberedTrees:
 
     def check(self, rank: int, name: str = "rank") -> None:
         """Refuse a rank that no tree has."""
-        if isinstance(rank, bool) or not isinstance(rank, int | np.integer):
+        if not is_whole(rank):
             raise QueryError(f"{name} is {rank!r}, expected a whole number.")
         if not self.count:
             raise QueryError(f"{name} {rank:,} is out of range: the profile holds no tree.")

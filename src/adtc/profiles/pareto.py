@@ -7,7 +7,6 @@ found by sorting (two criteria) and by divide and conquer (more), not by compari
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib import import_module
 from os import PathLike
 from typing import Any
 
@@ -20,6 +19,7 @@ from adtc.engine.columns import Truths
 from adtc.engine.record import RunRecord, Status
 from adtc.engine.values import Value
 from adtc.errors import QueryError
+from adtc.hooks import hook
 from adtc.models import TreeModel
 from adtc.profiles.bins import Codes
 from adtc.profiles.profile import Profile
@@ -201,7 +201,7 @@ class Front:
     def plot(self, **options: Any) -> Any:
         """Draw the front; see ``adtc.show.plot`` for the options."""
         # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
     def _check(self, i: int) -> None:
         if not 0 <= i < len(self.points):

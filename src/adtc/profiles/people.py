@@ -36,6 +36,7 @@ from adtc.profiles.measures import (
     read_share,
     share_text,
 )
+from adtc.profiles.people_table import people_table, write_people
 from adtc.profiles.profile import Profile
 from adtc.profiles.voting import votes_of
 from adtc.profiles.writing import aligned, grouped, html_table
@@ -224,14 +225,10 @@ class VoteShares(Drawn):
         Votes are decimal strings, as everywhere, and shares floats; the metadata hold the run
         record. The rows keep their order, and their numbers from 0 are the column ``row``.
         """
-        from adtc.profiles.people_table import people_table
-
         return people_table(self)
 
     def write(self, path: "str | PathLike[str]") -> None:
         """Write the table as CSV or Parquet, by the ending of the name."""
-        from adtc.profiles.people_table import write_people
-
         write_people(self, path)
 
     def summary(self) -> dict[str, "PersonMeasure | PeopleShare"]:

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from threading import RLock
@@ -41,6 +40,7 @@ from adtc.engine.results import number_of_trees
 from adtc.engine.values import Values, distinct_values
 from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
+from adtc.hooks import hook
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,9 +165,7 @@ class Profile:
 
         The profile may hold more cells than that: those that only its axes tell apart.
         """
-        from adtc.profiles.rows import count_rows
-
-        return count_rows(self)
+        return hook("count_rows")(self)
 
     @property
     def status(self) -> Status:
@@ -206,8 +204,7 @@ class Profile:
         return f"<Profile of {trees} in {self.num_cells:,} cells by {', '.join(self.metrics)}>"
 
     def _repr_html_(self) -> str:
-        # `show` stands above this room; a notebook expects the method here.
-        return str(import_module("adtc.show.fragment").landscape_html(self))
+        return str(hook("landscape_html")(self))
 
     def term(self, text: str) -> Term:
         """Read a metric, or a term over metrics, as a term over the axes."""
@@ -272,192 +269,130 @@ class Profile:
 
     def save(self, path: str | PathLike[str], *, circuit: bool = False) -> Path:
         """Write the profile to one file: see `adtc.profiles.store.save_profile`."""
-        from adtc.profiles.store import save_profile
-
-        return save_profile(self, path, circuit)
+        return hook("save_profile")(self, path, circuit)
 
     def crosstab(self, x: str, y: str, **options: Any) -> "Crosstab":
         """Count the trees by two metrics: see `adtc.profiles.crosstab.crosstab`."""
-        from adtc.profiles.crosstab import crosstab
-
-        return crosstab(self, x, y, **options)
+        return hook("crosstab")(self, x, y, **options)
 
     def pareto(self, **criteria: Any) -> "Front":
         """Find the trees that no other one beats: see `adtc.profiles.pareto.pareto`."""
-        from adtc.profiles.pareto import pareto
-
-        return pareto(self, **criteria)
+        return hook("pareto")(self, **criteria)
 
     def evaluate(self, semiring: "Semiring[Any] | str", **options: Any) -> Any:
         """Sum over the trees in another semiring: see `adtc.profiles.evaluating.evaluate`."""
-        from adtc.profiles.evaluating import evaluate
-
-        return evaluate(self, semiring, **options)
+        return hook("evaluate")(self, semiring, **options)
 
     def draw(self, n: int = 1, **options: Any) -> "list[DrawnTree]":
         """Draw trees uniformly: see `adtc.profiles.drawing.draw`."""
-        from adtc.profiles.drawing import draw
-
-        return draw(self, n, **options)
+        return hook("draw")(self, n, **options)
 
     def tree(self, rank: int) -> "DrawnTree":
         """Return the tree with a rank: see `adtc.profiles.drawing.tree`."""
-        from adtc.profiles.drawing import tree
-
-        return tree(self, rank)
+        return hook("tree")(self, rank)
 
     def rank(self, tree: "Tree | DrawnTree") -> int:
         """Return the rank of a tree: see `adtc.profiles.drawing.rank`."""
-        from adtc.profiles.drawing import rank
-
-        return rank(self, tree)
+        return hook("rank")(self, tree)
 
     def iterate(self, start: int = 0, stop: int | None = None) -> "Iterator[DrawnTree]":
         """Yield the trees in rank order: see `adtc.profiles.drawing.iterate`."""
-        from adtc.profiles.drawing import iterate
-
-        return iterate(self, start, stop)
+        return hook("iterate")(self, start, stop)
 
     def best(self, k: int = 1, **goal: Any) -> "list[DrawnTree]":
         """Return the best trees by a metric: see `adtc.profiles.drawing.best`."""
-        from adtc.profiles.drawing import best
-
-        return best(self, k, **goal)
+        return hook("best")(self, k, **goal)
 
     def spread(self, k: int, **options: Any) -> "list[DrawnTree]":
         """Pick trees whose metrics lie far apart: see `adtc.profiles.drawing.spread`."""
-        from adtc.profiles.drawing import spread
-
-        return spread(self, k, **options)
+        return hook("spread")(self, k, **options)
 
     def different(self, k: int, **options: Any) -> "list[DrawnTree]":
         """Pick trees that predict differently: see `adtc.profiles.drawing.different`."""
-        from adtc.profiles.drawing import different
-
-        return different(self, k, **options)
+        return hook("different")(self, k, **options)
 
     def builder(self) -> "Builder":
         """Build a tree by hand among the good ones: see `adtc.profiles.builder.Builder`."""
-        from adtc.profiles.builder import Builder
-
-        return Builder(self)
+        return hook("Builder")(self)
 
     def variables(self, where: str | Formula | None = None, **options: Any) -> "Variables":
         """Ask which variables the trees use: see `adtc.profiles.variables.variables`."""
-        from adtc.profiles.variables import variables
-
-        return variables(self, where, **options)
+        return hook("variables")(self, where, **options)
 
     def minus(self, other: "Profile", **options: Any) -> "Difference":
         """Compare with another profile: see `adtc.profiles.difference.difference`."""
-        from adtc.profiles.difference import difference
-
-        return difference(self, other, **options)
+        return hook("difference")(self, other, **options)
 
     def vote_shares(self, frame: object = None, **options: Any) -> "VoteShares":
         """Count the good trees by what they predict: see `adtc.profiles.people.vote_shares`."""
-        from adtc.profiles.people import vote_shares
-
-        return vote_shares(self, frame, **options)
+        return hook("vote_shares")(self, frame, **options)
 
     def discrepancy(self, baseline: "Baseline", **options: Any) -> "Discrepancy":
         """Find how many decisions change: see `adtc.profiles.decisions.discrepancy`."""
-        from adtc.profiles.decisions import discrepancy
-
-        return discrepancy(self, baseline, **options)
+        return hook("discrepancy")(self, baseline, **options)
 
     def deciding(
         self, decisions: "Mapping[int, Scalar]", frame: object = None, **options: Any
     ) -> "Deciding":
         """Find the trees that decide cases in given ways: `adtc.profiles.decisions.deciding`."""
-        from adtc.profiles.decisions import deciding
-
-        return deciding(self, decisions, frame, **options)
+        return hook("deciding")(self, decisions, frame, **options)
 
     def leave_one_out(self, **options: Any) -> "LeaveOneOut":
         """Count who enters and leaves without a row: `adtc.profiles.leaving.leave_one_out`."""
-        from adtc.profiles.leaving import leave_one_out
-
-        return leave_one_out(self, **options)
+        return hook("leave_one_out")(self, **options)
 
     def marginal(self, metric: str) -> "Marginal":
         """Count the trees by one metric: see `adtc.profiles.marginals.marginal`."""
-        from adtc.profiles.marginals import marginal
-
-        return marginal(self, metric)
+        return hook("marginal")(self, metric)
 
     def moments(self, metric: str, *, exact: bool = True) -> "Moments":
         """Compute mean and variance of a metric: see `adtc.profiles.marginals.moments`."""
-        from adtc.profiles.marginals import moments
-
-        return moments(self, metric, exact=exact)
+        return hook("moments")(self, metric, exact=exact)
 
     def generalization(self, table: str = "test", **options: Any) -> "Generalization":
         """Compare with a further table: see `adtc.profiles.generalization.generalization`."""
-        from adtc.profiles.generalization import generalization
-
-        return generalization(self, table, **options)
+        return hook("generalization")(self, table, **options)
 
     def reliance(self, column: str, **options: Any) -> "Reliance":
         """Compute the trees' reliance on a variable: see `adtc.profiles.reliance.of_profile`."""
-        from adtc.profiles.reliance import of_profile
-
-        return of_profile(self, column, **options)
+        return hook("of_profile")(self, column, **options)
 
     def rollup(self, steps: Mapping[str, Any]) -> "Profile":
         """Round metrics down and merge cells: see `adtc.profiles.marginals.rollup`."""
-        from adtc.profiles.marginals import rollup
-
-        return rollup(self, steps)
+        return hook("rollup")(self, steps)
 
     def tolerance_curve(self, objective: str = "error") -> "ToleranceCurve":
         """Count the trees within every tolerance: see `adtc.profiles.curves.tolerance_curve`."""
-        from adtc.profiles.curves import tolerance_curve
-
-        return tolerance_curve(self, objective)
+        return hook("tolerance_curve")(self, objective)
 
     def penalty_curve(self, **names: str) -> "PenaltyCurve":
         """Find the optimum for every penalty per leaf: see `adtc.profiles.curves.penalty_curve`."""
-        from adtc.profiles.curves import penalty_curve
-
-        return penalty_curve(self, **names)
+        return hook("penalty_curve")(self, **names)
 
     @property
     def table(self) -> "pa.Table":
         """The profile as an Arrow table: see `adtc.profiles.tables.to_arrow`."""
-        from adtc.profiles.tables import to_arrow
-
-        return to_arrow(self)
+        return hook("to_arrow")(self)
 
     def to_pandas(self) -> Any:
         """Make a pandas frame: see `adtc.profiles.tables.to_pandas`."""
-        from adtc.profiles.tables import to_pandas
-
-        return to_pandas(self)
+        return hook("to_pandas")(self)
 
     def to_polars(self) -> Any:
         """Make a polars frame: see `adtc.profiles.tables.to_polars`."""
-        from adtc.profiles.tables import to_polars
-
-        return to_polars(self)
+        return hook("to_polars")(self)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write the table as CSV: see `adtc.profiles.tables.to_csv`."""
-        from adtc.profiles.tables import to_csv
-
-        return to_csv(self, path)
+        return hook("to_csv")(self, path)
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table as Parquet: see `adtc.profiles.tables.to_parquet`."""
-        from adtc.profiles.tables import to_parquet
-
-        return to_parquet(self, path)
+        return hook("to_parquet")(self, path)
 
     def sql(self, query: str) -> "pa.Table":
         """Ask a question in SQL: see `adtc.profiles.tables.sql`."""
-        from adtc.profiles.tables import sql
-
-        return sql(self, query)
+        return hook("sql")(self, query)
 
     def _over_axes(self, x: X) -> X:
         unknown_names = sorted(names(x) - set(self.metrics) - {"N"})

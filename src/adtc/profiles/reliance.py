@@ -9,7 +9,6 @@ Everything is exact: MR is a ratio of two sums over leaves.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adtc.algebra.formula import Formula, parse
@@ -23,6 +22,7 @@ from adtc.engine.questions import count, optimize
 from adtc.engine.record import Status
 from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
+from adtc.hooks import hook
 from adtc.profiles.making import profile as make_profile
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import aligned, approximate
@@ -93,7 +93,7 @@ class RelianceRanges(tuple[RelianceRange, ...]):
     def plot(self, **options: Any) -> Any:
         """Draw a bar from the least to the largest reliance for each variable."""
         # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
     def to_text(self) -> str:
         """Write an aligned table, one line per variable."""

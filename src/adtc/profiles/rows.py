@@ -4,22 +4,19 @@ A cell is a combination of axis values, and a gap of 0.1 may come from either gr
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Ratios, largest, less
-
-if TYPE_CHECKING:
-    from adtc.profiles.profile import Profile
+from adtc.profiles.profile import Profile, joint_codes
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit is lost
 _PART = 2**16
 _EXACT = 2**53  # floats divide whole numbers below so that equal ratios are equal floats
 
 
-def count_rows(profile: "Profile") -> int:
+def count_rows(profile: Profile) -> int:
     """Count the distinct combinations of metric values, exactly.
 
     Floats propose which cells agree, whole numbers confirm it: equal values are equal floats, so
@@ -59,12 +56,12 @@ def _parts(cells: int) -> Iterator[slice]:
     return (slice(start, start + _PART) for start in range(0, cells, _PART))
 
 
-def _columns(profile: "Profile", cells: "slice | npt.NDArray[np.intp]") -> list[Ratios]:
+def _columns(profile: Profile, cells: "slice | npt.NDArray[np.intp]") -> list[Ratios]:
     part = profile.take(cells)
     return [part.column(name) for name in part.names]
 
 
-def _marks(profile: "Profile") -> npt.NDArray[np.uint64] | None:
+def _marks(profile: Profile) -> npt.NDArray[np.uint64] | None:
     """Make one number of each cell, the same for equal values; None if floats do not do."""
     marks = np.zeros(len(profile.trees), np.uint64)
     for part in _parts(len(marks)):
@@ -98,9 +95,7 @@ def _equal(left: Ratios, right: Ratios) -> bool:
     return not np.any(differ & ~gone)
 
 
-def _slowly(profile: "Profile") -> int:
+def _slowly(profile: Profile) -> int:
     """Give numbers to the values of each metric, and to the combinations of numbers."""
-    from adtc.profiles.profile import joint_codes
-
     codes = joint_codes(profile.values(name).codes for name in profile.names)
     return int(codes.max()) + 1

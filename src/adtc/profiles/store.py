@@ -25,6 +25,7 @@ from adtc.engine.columns import satisfied
 from adtc.engine.keys import key_words
 from adtc.engine.record import RunRecord
 from adtc.engine.spaces import space_from_json, space_to_json
+from adtc.engine.store import circuit_from_json, circuit_to_json
 from adtc.errors import DataError, QueryError
 from adtc.profiles.archive import Archive, OtherFormatError, encode, write_archive
 from adtc.profiles.belonging import ROOT, Parts, all_cells, belonging
@@ -164,8 +165,6 @@ class Content:
         plain, arrays = self.archive.plain("circuit.json"), self.archive.arrays("circuit")
 
         def make() -> "Circuit":
-            from adtc.engine.store import circuit_from_json
-
             with intact(path):  # its digest is right, but its maker may have been wrong
                 return circuit_from_json(plain, arrays, data)
 
@@ -204,8 +203,6 @@ def intact(path: Path) -> Iterator[None]:
 
 def _apart(profile: Profile) -> tuple[Parts, list[Member]]:
     """Take apart what trees are drawn from, before a file is opened."""
-    from adtc.engine.store import circuit_to_json
-
     source = profile.need_source("saving it with the circuit")
     plain, arrays = circuit_to_json(source.circuit)
     plain = {"asked": space_to_json(source.space), **plain}

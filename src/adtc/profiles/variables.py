@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
 from adtc.algebra.formula import Formula
@@ -21,6 +20,7 @@ from adtc.engine.record import Status
 from adtc.engine.signed import SignedUses
 from adtc.engine.uses import levels_of
 from adtc.errors import QueryError, unknown
+from adtc.hooks import hook
 from adtc.profiles.profile import Profile, Source
 from adtc.profiles.writing import aligned, fixed, grouped, html_table, write_csv
 
@@ -269,7 +269,7 @@ class Variables(Mapping[str, Variable]):
     def plot(self, **options: Any) -> Any:
         """Draw the shares of good trees that use each variable; see ``adtc.show.plot``."""
         # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
     def ranked(self) -> list[Variable]:
         """List the variables, those that most trees test first."""

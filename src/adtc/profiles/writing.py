@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from adtc.atomic import write_whole
+from adtc.text import json_number as json_number  # noqa: PLC0414  # one of these
 
 _SMALL = 100_000  # counts below are short enough in full
 
@@ -101,13 +102,6 @@ def approximate(value: Fraction | int | None) -> str:
         return "undefined"
     whole = Fraction(value).denominator == 1
     return f"{int(value):,}" if whole else fixed(value, 5)
-
-
-def json_number(value: Fraction | int | None) -> int | float | None:
-    """Write a value as JSON has numbers: an integer, a float, or null where undefined."""
-    if value is None:
-        return None
-    return int(value) if Fraction(value).denominator == 1 else float(value)
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adtc.algebra.formula import And, Comparison, Formula, Number, Term, all_of, constant, parse
+from adtc.algebra.atoms import MIRRORED, conjuncts
+from adtc.algebra.formula import Comparison, Formula, Number, Term, all_of, constant, parse
 from adtc.algebra.trees import to_json as tree_to_json
 from adtc.data import Data
 from adtc.data.binarize import Feature
+from adtc.engine.nearest import Nearest
 from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 View = dict[str, Any]
 _FEW = 5_000  # cells that need no sifting
 _LONG = 30  # digits of a count that people still read
-_MIRRORED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "=": "=", "!=": "!="}
 
 
 def count_text(count: int) -> str:
@@ -292,12 +293,8 @@ def nearest_in(profile: Profile, formula: str | Formula) -> "tuple[Nearest, ...]
     Conditions joined by "and" are compared one by one, alone and with the others; parts with "or"
     or "not" are left out.
     """
-    from adtc.engine.nearest import Nearest
-
     parsed = parse(formula) if isinstance(formula, str) else formula
-    parts: list[Formula] = []
-    for part in parsed.parts if isinstance(parsed, And) else (parsed,):
-        parts += _links(part)
+    parts = list(conjuncts(parsed))
     found = []
     for at, part in enumerate(parts):
         if isinstance(part, Comparison) and (sides := _sides(part)) is not None:
@@ -310,20 +307,13 @@ def nearest_in(profile: Profile, formula: str | Formula) -> "tuple[Nearest, ...]
     return tuple(found)
 
 
-def _links(part: Formula) -> list[Formula]:
-    if not isinstance(part, Comparison):
-        return [part]
-    links = zip(part.terms, part.ops, part.terms[1:], strict=False)
-    return [Comparison((a, b), (op,)) for a, op, b in links]
-
-
 def _sides(atom: Comparison) -> tuple[Term, str, Fraction] | None:
     """Put the constant of an atom to the right; None if there is none."""
     (left, right), (op,) = atom.terms, atom.ops
     if (value := constant(right)) is not None and not isinstance(left, Number):
         return left, op, value
     if (value := constant(left)) is not None and not isinstance(right, Number):
-        return right, _MIRRORED[op], value
+        return right, MIRRORED[op], value
     return None
 
 

@@ -15,6 +15,7 @@ from adtc.errors import QueryError
 from adtc.models.small import hidden_counts
 from adtc.profiles.measures import EVERYBODY, Mask, People
 from adtc.profiles.people import VoteShares
+from adtc.text import is_whole
 
 BINS = 20
 
@@ -75,7 +76,7 @@ def histogram_data(
     >>> histogram_data(good.vote_shares(), bins=4).parts[0].people
     (0, 0, 1, 2)
     """
-    if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
+    if not is_whole(bins, 1):
         raise QueryError(f"bins is {bins!r}, expected a whole number of at least 1.")
     share = votes.share(label if label is not None else _first(votes))
     name = share.name.removeprefix("vote share of ")
