@@ -36,8 +36,8 @@ _ALONE = (
     "on rows that were not used here before you rely on it."
 )
 _BESIDE = (
-    "The claim is about the rows of this table, which flatter the tree that they chose: compare its "
-    "scores on the held-out rows."
+    "The claim is about the rows of this table, which flatter the tree that they chose: compare "
+    "its scores on the held-out rows."
 )
 
 
