@@ -194,6 +194,11 @@ def test_every_walk_agrees_with_a_listing(case, drawn):
             assert counts == [sum(one[i] == c for one in said) for c in range(len(counts))]
         _check_variables(part.variables(), [tree for tree, _ in trees], columns)
         _check_features(part, [tree for tree, _ in trees])
+    # where size is no axis, single leaves share cells with other trees
+    fewer = adtc.profile(
+        data, replace(space_of(space), **tests), ["error"], where=where and where.text
+    )
+    assert fewer.vote_shares().counts.tolist() == found.vote_shares().counts.tolist()
     if drawn is not None:
         _check_deciding(found, [tree for tree, _ in good], table, drawn)
         _check_building(found.builder(), good, drawn)

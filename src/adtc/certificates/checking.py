@@ -171,7 +171,8 @@ def _counted(
 
 
 def _data(reading: plain.Reading) -> Data:
-    features = tuple(Feature(name, name) for name in reading.names)
+    named = zip(reading.names, reading.columns, strict=True)
+    features = tuple(Feature(name, column) for name, column in named)
     labels, groups = tuple(reading.labels), tuple(reading.groups)
     return Data(
         name="table",

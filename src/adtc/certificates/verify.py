@@ -166,6 +166,7 @@ class Reading:
     """The table as it is read: a column of truth values per feature, and codes."""
 
     names: list[str]
+    columns: list[str]
     bits: list[list[bool]]
     labels: list[Any]
     positive: int | None
@@ -254,6 +255,7 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
     weights = columns[recipe["weights"]] if recipe["weights"] else ["1"] * len(y)
     return Reading(
         names=[f["name"] for f in recipe["features"]],
+        columns=[f["column"] for f in recipe["features"]],
         bits=[feature(f) for f in recipe["features"]],
         labels=target["values"],
         positive=recipe["positive"],
@@ -572,6 +574,10 @@ class Trees:
         self.max_depth, self.max_size = space["max_depth"], space["max_size"]
         self.majority, self.trivial = space["labels"] == "majority", space["trivial_splits"]
         self.share = Fraction(space["min_leaf_share"])
+        if any(space.get(name) is not None for name in ("root", "required", "max_variables")):
+            raise Refused("its class says which tests come first or must be: that is not checked")
+        tests = enumerate(zip(reading.names, reading.columns, strict=True))
+        self.banned = {f for f, test in tests if set(test) & set(space.get("banned") or ())}
         kinds = reading.kinds()
         self.kinds = sorted(set(kinds))
         place = {kind: k for k, kind in enumerate(self.kinds)}
@@ -625,8 +631,8 @@ class Trees:
             key = int(self.max_size is not None), INNER if self.trivial else label
             _put(how, cells, key if how.least else (*key, *index), index[0] if how.least else 1)
         for f, feature in enumerate(self.features if depth < self.max_depth else ()):
-            if path >> 2 * f & 3:
-                continue  # it is on the path
+            if f in self.banned or path >> 2 * f & 3:
+                continue  # or it is on the path
             S1 = tuple(map(and_, S, feature))
             rows1 = self.count(S1)
             rows0 = tuple(map(sub, rows, rows1))
@@ -766,6 +772,7 @@ def in_words(claim: Json) -> str:
         "the majority label on every leaf" if space["labels"] == "majority" else "",
         f"at least {share} of a leaf's rows of its label" if share else "",
         "" if space["trivial_splits"] else "no split into two leaves of one label",
+        f"no test of {', '.join(space['banned'])}" if space.get("banned") else "",
     ]
     about = f"on {claim['table']['name']} with {', '.join(filter(None, limits))}"
     extreme = "largest" if asked["sense"] == "maximize" else "least"
@@ -843,6 +850,9 @@ class Check:
             self.report.trusted.append("whether the tree shown is good: it takes too long to find "
                                        "the least or largest value in the formula")  # fmt: skip
             self.report.too_large += formulas_of(claim)
+        for held in claim["held_out"]:
+            name = f"the {many(held['rows'], 'held-out row')} of {held['name']}"
+            self.report.trusted.append(f"the scores on {name}: they are not in this table")
         self.report.trusted.append("date, command and versions; who made it: it is not signed")
 
     def decisions(self) -> None:
@@ -912,6 +922,8 @@ class Check:
                 faults.append("a path tests a feature twice, or too many")
             if yes == no and "label" in yes and not trees.trivial:
                 faults.append("it has a trivial split")
+            if reading.names.index(name) in trees.banned:
+                faults.append("it tests what no tree may test")
             bits = reading.bits[reading.names.index(name)]
             down(yes, [r for r in rows if bits[r]], (*above, name))
             down(no, [r for r in rows if not bits[r]], (*above, name))

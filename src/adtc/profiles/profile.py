@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from adtc.profiles.generalization import Generalization
     from adtc.profiles.leaving import LeaveOneOut
     from adtc.profiles.marginals import Marginal, Moments
+    from adtc.profiles.multiplicity import MultiplicityCurve
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
     from adtc.profiles.people import VoteShares
@@ -364,6 +365,12 @@ class Profile:
     def tolerance_curve(self, objective: str = "error") -> "ToleranceCurve":
         """Count the trees within every tolerance: see `adtc.profiles.curves.tolerance_curve`."""
         return hook("tolerance_curve")(self, objective)
+
+    def multiplicity_curve(self, baseline: "Baseline", **options: Any) -> "MultiplicityCurve":
+        """Ambiguity and discrepancy by tolerance: `adtc.profiles.multiplicity`."""
+        from adtc.profiles.multiplicity import multiplicity_curve
+
+        return multiplicity_curve(self, baseline, **options)
 
     def penalty_curve(self, **names: str) -> "PenaltyCurve":
         """Find the optimum for every penalty per leaf: see `adtc.profiles.curves.penalty_curve`."""
