@@ -42,6 +42,18 @@ def test_the_overview_tells_which_panels_there_are(client: Any) -> None:
     assert len(view["colours"]) == 2
 
 
+def test_a_partial_profile_says_what_is_open(credit: Profile) -> None:
+    details = {"finished": "depth at most 2", "stopped": "time ran out", "upper": 10**6}
+    record = replace(credit.record, status="partial", details=details)
+    view = ask(client_of(replace(credit, record=record)), "overview")
+    assert view["status"] == "partial"
+    assert view["open"] == (
+        "All numbers are exact for depth at most 2. More was asked, but time ran out. "
+        f"What was asked for has between {credit.count:,} and 1,000,000 trees."
+    )
+    assert ask(client_of(credit), "overview")["open"] is None
+
+
 def test_votes_are_those_of_the_profile(client: Any, credit: Profile) -> None:
     view = ask(client, "people", where="size <= 3")
     votes = credit.vote_shares(where="size <= 3")
