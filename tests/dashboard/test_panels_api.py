@@ -133,6 +133,24 @@ def test_a_group_is_listed_alone(client: Any, credit: Profile) -> None:
     assert view["of"] == len(women)
 
 
+@pytest.mark.parametrize(
+    ("where", "small", "sentence"),
+    [
+        ("acc >= 0.72", 10, "They do not all agree on 289 of them (41.3 %)."),
+        ("acc >= 0.72", 290, "They all agree, but on fewer than 290 people."),
+        ("acc >= 0.7", 200, "They all agree on fewer than 200 people."),
+        ("acc >= 0.73", 10, "They all agree on everybody."),
+        ("", 10, "They all agree on nobody."),
+    ],
+)
+def test_how_many_are_disputed_is_a_sentence(
+    credit: Profile, where: str, small: int, sentence: str
+) -> None:
+    assert ask(client_of(credit, small=small), "people", where=where)["disputed"] == sentence
+    whole, n = 700, credit.vote_shares(where=where or None).disputed().count
+    assert n == {"acc >= 0.72": 289, "acc >= 0.7": 535, "acc >= 0.73": 0, "": whole}[where]
+
+
 def test_a_small_group_is_not_told(credit: Profile) -> None:
     client = client_of(credit, small=300)
     assert ask(client, "people")["groups"] == []
