@@ -42,6 +42,18 @@ def test_the_overview_tells_which_panels_there_are(client: Any) -> None:
     assert len(view["colours"]) == 2
 
 
+def test_a_partial_profile_says_what_is_open(credit: Profile) -> None:
+    details = {"finished": "depth at most 2", "stopped": "time ran out", "upper": 10**6}
+    record = replace(credit.record, status="partial", details=details)
+    view = ask(client_of(replace(credit, record=record)), "overview")
+    assert view["status"] == "partial"
+    assert view["open"] == (
+        "All numbers are exact for depth at most 2. More was asked, but time ran out. "
+        f"What was asked for has between {credit.count:,} and 1,000,000 trees."
+    )
+    assert ask(client_of(credit), "overview")["open"] is None
+
+
 def test_votes_are_those_of_the_profile(client: Any, credit: Profile) -> None:
     view = ask(client, "people", where="size <= 3")
     votes = credit.vote_shares(where="size <= 3")
@@ -119,6 +131,24 @@ def test_a_group_is_listed_alone(client: Any, credit: Profile) -> None:
     women = {row + 1 for row, z in enumerate(data.z) if data.groups[z] == "female"}
     assert {one["row"] for one in view["rows"]} == women
     assert view["of"] == len(women)
+
+
+@pytest.mark.parametrize(
+    ("where", "small", "sentence"),
+    [
+        ("acc >= 0.72", 10, "They do not all agree on 289 of them (41.3 %)."),
+        ("acc >= 0.72", 290, "They all agree, but on fewer than 290 people."),
+        ("acc >= 0.7", 200, "They all agree on fewer than 200 people."),
+        ("acc >= 0.73", 10, "They all agree on everybody."),
+        ("", 10, "They all agree on nobody."),
+    ],
+)
+def test_how_many_are_disputed_is_a_sentence(
+    credit: Profile, where: str, small: int, sentence: str
+) -> None:
+    assert ask(client_of(credit, small=small), "people", where=where)["disputed"] == sentence
+    whole, n = 700, credit.vote_shares(where=where or None).disputed().count
+    assert n == {"acc >= 0.72": 289, "acc >= 0.7": 535, "acc >= 0.73": 0, "": whole}[where]
 
 
 def test_a_small_group_is_not_told(credit: Profile) -> None:

@@ -178,13 +178,15 @@ class PeoplePanel:
         return views_of
 
     def _disputed(self, votes: VoteShares) -> str:
-        """Tell on how many people not all trees agree, unless few are or few are not."""
+        """Say on how many people not all trees agree, unless few are or few are not."""
         n, whole = votes.disputed().count or 0, votes.people.count
-        if 0 < n < self.small:
-            return f"{fewer_text(self.small)} people"
-        if 0 < whole - n < self.small:
-            return "nearly all people"
-        return f"{n:,} of {whole:,} people ({views.share_text(n, whole)})"
+        if n in (0, whole):
+            return f"They all agree on {'nobody' if n else 'everybody'}."
+        if n < self.small:
+            return f"They all agree, but on {fewer_text(self.small)} people."
+        if whole - n < self.small:
+            return f"They all agree on {fewer_text(self.small)} people."
+        return f"They do not all agree on {n:,} of them ({views.share_text(n, whole)})."
 
     def _measures(self, votes: VoteShares, baseline: str | None) -> dict[str, PersonMeasure]:
         found = {

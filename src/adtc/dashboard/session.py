@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 
 _TREES = 3  # in a report for which none was chosen
 _TITLES = ("this profile", "the other")
+_LIMITS = (
+    ("All numbers are exact for", "finished"),
+    ("More was asked, but", "stopped"),
+    ("To go on,", "advice"),
+)
 
 
 class Session:
@@ -106,6 +111,7 @@ class Session:
         view["facts"] = list(facts(self.profile).items())
         view["begin"], view["begin_note"] = near_best(self.profile)
         view["best_by"] = [list(pair) for pair in order(self.profile)]
+        view["open"] = self._open()
         view["without"] = self._without()
         view["colours"] = [class_colour(at) for at in range(len(view["data"]["labels"]))]
         view["further"] = self.generalizing.tables
@@ -122,6 +128,17 @@ class Session:
                 "differs": [list(one) for one in differences(self.profile, other.profile)],
             }
         return view
+
+    def _open(self) -> str | None:
+        """Say what a limit left open, and what was asked for; None if the numbers are exact."""
+        run, asked = self.profile.record, self.profile.asked_count
+        if run.status == "exact" or isinstance(asked, int):
+            return None
+        parts = [f"{name} {run.details[key]}" for name, key in _LIMITS if key in run.details]
+        if asked.upper is not None:
+            least, most = (views.count_text(int(n or 0)) for n in (asked.lower, asked.upper))
+            parts.append(f"What was asked for has between {least} and {most} trees")
+        return "".join(f"{part}. " for part in parts).strip()
 
     def _without(self) -> str | None:
         """Say why there is no panel that looks at trees; None if there are such panels."""

@@ -32,6 +32,8 @@ function showFacts(overview) {
   status.textContent = overview.status;
   status.title = meaning;
   status.classList.toggle("open", overview.status !== "exact");
+  document.getElementById("status-note").textContent = overview.open ?? "";
+  document.getElementById("status-note").hidden = !overview.open;
 }
 
 async function begin() {

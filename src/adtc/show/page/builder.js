@@ -133,7 +133,7 @@ function showWays(place) {
   if (leaves.length) {
     parts.push(make("div", { class: "leaf-ways" }, make("span", { class: "note" }, "A leaf here:"),
       ...leaves.map((way) => inColour(make("button", { type: "button", class: "leaf-way", "data-step": way.step, title: `${treesText(way.trees)}${way.best ? `, best ${by} ${way.best.text}` : ""}`, onclick: take(way) },
-        make("strong", {}, way.name), ` ${countText(way.trees)}`), Number(way.step.match(/\d+$/)[0])))));
+        make("strong", {}, way.name), ` ${countText(way.trees)}`, way.best ? make("span", { class: "note" }, way.best.text) : null), Number(way.step.match(/\d+$/)[0])))));
   }
   if (tests.length) parts.push(testTable(tests, take, bestOf));
   else parts.push(make("p", { class: "note" }, "No good tree goes on with a test here."));

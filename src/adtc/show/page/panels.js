@@ -23,6 +23,7 @@ export function inColour(element, label) {
 export function shareBar(part, label = null) {
   const bar = make("span", { class: "share-bar", "aria-hidden": "true" }, make("span", {}));
   bar.firstChild.style.width = `${(100 * part).toFixed(2)}%`;
+  bar.firstChild.hidden = part === 0; // however thin, a line would be something
   return label === null ? bar : inColour(bar, label);
 }
 

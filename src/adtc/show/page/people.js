@@ -72,7 +72,7 @@ function show() {
   const none = summary.trees === "0";
   get("people-body").hidden = none;
   get("people-head").replaceChildren(none ? make("span", { class: "left-out" }, "No tree satisfies the formula, so nobody votes.")
-    : make("span", {}, make("strong", {}, treesText(summary.trees)), ` vote on ${whole(summary.people)} people. They do not all agree on ${summary.disputed}.`));
+    : make("span", {}, make("strong", {}, treesText(summary.trees)), ` ${summary.trees === "1" ? "votes" : "vote"} on ${whole(summary.people)} people. ${summary.disputed}`));
   if (none) return;
   get("people-bars").classList.toggle("many", summary.parts.length > MANY);
   get("people-bars").replaceChildren(...summary.parts.map((part) => bars(part)), axis(),

@@ -84,14 +84,14 @@ function showTable(place) {
   const low = Math.min(1, ...known.map((one) => one.min));
   const high = Math.max(1, ...known.map((one) => one.max));
   const head = ["variable", "", "trees that test it", "trees without it", ...(ranges ? ["fewest errors without", "reliance, least to largest"] : [])];
-  place.replaceChildren(make("table", { class: "variables" },
+  place.replaceChildren(make("table", { class: ranges ? "variables ranged" : "variables" },
     make("thead", {}, make("tr", {}, ...head.map((text) => make("th", { scope: "col" }, text)))),
     make("tbody", {}, ...view.variables.map((one) => make("tr", { class: one.kind },
       make("th", { scope: "row", title: `${one.name}: ${one.features} ${one.features === 1 ? "test" : "tests"}` }, one.name),
       make("td", {}, make("span", { class: `kind ${one.kind}`, title: KINDS[one.kind] }, one.kind)),
       make("td", { class: "using", title: levels(one) }, shareBar(one.part), make("span", { class: "number" }, short(one.using)), make("span", { class: "note number" }, one.share)),
-      make("td", { class: "number" }, short(one.without)),
-      ...(ranges ? [make("td", { class: "number" }, cost(ranges.least[one.name])), rangeCell(ranges.ranges[one.name], low, high)] : []))))));
+      make("td", { class: "number", "data-head": head[3] }, short(one.without)),
+      ...(ranges ? [make("td", { class: "number", "data-head": head[4] }, cost(ranges.least[one.name])), rangeCell(ranges.ranges[one.name], low, high)] : []))))));
 }
 
 function short(count) {
@@ -116,7 +116,7 @@ function rangeCell(one, low, high) {
   bar.children[1].style.left = `${at(one.min)}%`;
   bar.children[1].style.width = `${at(one.max) - at(one.min)}%`;
   const more = one.status === "exact" ? "" : " or further";
-  return make("td", { class: "reach", title: `${one.min_exact} to ${one.max_exact}` }, bar, make("span", { class: "number" }, `${Number(one.min).toFixed(3)} – ${Number(one.max).toFixed(3)}${more}`));
+  return make("td", { class: "reach", "data-head": "reliance", title: `${one.min_exact} to ${one.max_exact}` }, bar, make("span", { class: "number" }, `${Number(one.min).toFixed(3)} – ${Number(one.max).toFixed(3)}${more}`));
 }
 
 function showSets(place) {
