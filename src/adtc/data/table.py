@@ -13,7 +13,7 @@ from typing import Any, Self, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from adtc.data.batches import is_stream
+from adtc.data.batches import Originals, is_stream
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -83,6 +83,9 @@ class Data:
         ``with_table``.
     notes
         What had to be done to read this table as a further one, in sentences.
+    originals
+        Of a streamed table, whose equal rows are merged: finds the merged row of each row by one
+        more pass; otherwise None.
     """
 
     name: str
@@ -102,6 +105,7 @@ class Data:
     source: Source | None = None
     tables: tuple[tuple[str, "Data"], ...] = ()
     notes: tuple[str, ...] = ()
+    originals: Originals | None = None
 
     def __post_init__(self) -> None:
         # Values are shared and fingerprinted, so nobody may change them in place.
@@ -458,6 +462,7 @@ class Data:
                 (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
+            originals=None,
             source=None,
             tables=(),
             notes=notes,
@@ -579,6 +584,7 @@ class Data:
             weights=self.weights[rows],
             references=tuple((k, codes[rows]) for k, codes in self.references),
             origin=None,
+            originals=None,
         )
 
     def stack(self, tables: Iterable[str]) -> "Data | Stack":

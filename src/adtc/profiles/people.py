@@ -228,11 +228,15 @@ class VoteShares(Drawn):
 
         return people_table(self)
 
-    def write(self, path: "str | PathLike[str]") -> None:
-        """Write the table as CSV or Parquet, by the ending of the name."""
+    def write(self, path: "str | PathLike[str]", *, monitor: Monitor | None = None) -> None:
+        """Write the table as CSV or Parquet, by the ending of the name.
+
+        Of a streamed table, whose equal rows are merged, every row is written as it was read: one
+        more pass over the table, batch by batch.
+        """
         from adtc.profiles.people_table import write_people
 
-        write_people(self, path)
+        write_people(self, path, monitor)
 
     def summary(self) -> dict[str, "PersonMeasure | PeopleShare"]:
         """Return what one looks at first, by name."""
