@@ -70,7 +70,8 @@ def stream_sheet(
     roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
     roles += [("references", r) for r in references] + [("drop", c) for c in drop]
     named = check_roles(table, roles)
-    check_known(table, [*options.given, *options.kinds])
+    check_known(table, [*(options.cuts or ()), *options.kinds])
+    options.check_coded(target, sensitive)
     for column in reference_labels or {}:
         if column not in references:
             raise DataError(unknown("reference column of reference_labels", column, references))
@@ -161,6 +162,11 @@ def _refine(reading: Reading, tallies: Mapping[str, Tally], options: Binning) ->
 
 
 def _check_numeric(column: str, options: Binning) -> None:
+    if column in options.everywhere:
+        raise DataError(
+            f"column '{column}' has more than {MOST_VALUES:,} different numbers, too many to cut "
+            f"between any two of them; give cuts, or a number of bins (nbins)."
+        )
     if options.kinds.get(column) == "category":
         raise DataError(
             f"column '{column}' has more than {MOST_VALUES:,} different values, too many for a "

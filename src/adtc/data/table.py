@@ -176,8 +176,8 @@ class Data:
             Read it in batches and merge equal rows. A query or a stream is kept in a temporary
             file meanwhile; by default it is streamed if it takes a gigabyte or more.
         **binning
-            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points),
-            ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
+            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points, or
+            to "all"), ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
             ``max_categories`` (50), ``types`` (column to "numeric", "category" or "ignore").
 
         Notes
