@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars
@@ -315,3 +317,20 @@ def test_rows_that_change_between_passes(tmp_path):
     pq.write_table(table, path)
     with pytest.raises(DataError, match="'job' holds other values than a moment ago"):
         next(data.originals.read())
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_index_of_pandas_is_no_column(tmp_path, stream):
+    frame = people().to_pandas().set_index("pay")
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = adtc.read(tmp_path / "t.parquet", stream=stream, **ASKED)
+    assert {f.column for f in data.features} == {"age", "job"}
+
+
+def test_the_benchmark_checks_its_totals(tmp_path):
+    script = Path(__file__).parents[2] / "benchmarks" / "rows.py"
+    command = [sys.executable, script, "--rows", "20000", "--folder", tmp_path]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.splitlines()[-1] == "totals: right"
+    assert "peak resident memory" in told
+    assert not list(tmp_path.iterdir())

@@ -23,7 +23,7 @@ from adtc.data.coding import (
 from adtc.data.columns import Scalar
 from adtc.data.cuts import quantile_ranks, width_points
 from adtc.data.files import Source, repeated
-from adtc.data.frames import check_known, check_roles
+from adtc.data.frames import check_known, check_roles, index_columns
 from adtc.data.identifiers import refuse_identifiers
 from adtc.data.references import reference_codes
 from adtc.data.streamed import Reading, Role, StreamSheet, merge_rows
@@ -63,6 +63,7 @@ def stream_sheet(
     """
     options = Binning(**binning)
     table = batches.schema.empty_table()
+    table = table.drop_columns(index_columns(table))
     if twice := repeated(table.column_names):
         raise DataError(
             f"the table has more than one column named '{twice[0]}'; rename all but one of them."
