@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import polars
@@ -287,3 +289,48 @@ def test_on_the_command_line(parts):
     assert len(counts) == 1
     described = run("describe", str(parts), "--target", "good", "--stream")
     assert "streamed: 900 rows were read in batches; all counts and cuts are exact" in described
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_votes_of_every_row_as_it_was_read(parts, tmp_path_factory, ending):
+    asked = ["--target", "good", "--sensitive", "sex", "--nbins", "3", "--maxdep", "2"]
+    asked += ["--where", "acc >= 0.52", "--quiet", "--json"]
+    saved = {}
+    for way in ("--stream", "--no-stream"):
+        path = tmp_path_factory.mktemp("out") / f"votes.{ending}"
+        told = json.loads(run("votes", str(parts), *asked, way, "--save", str(path)))
+        assert told["total"] > 0
+        read = polars.read_csv if ending == "csv" else polars.read_parquet
+        saved[way] = read(path)
+    assert saved["--stream"].height == 900
+    assert saved["--stream"].equals(saved["--no-stream"])
+
+
+def test_rows_that_change_between_passes(tmp_path):
+    path = tmp_path / "t.parquet"
+    pq.write_table(people(), path)
+    data = adtc.read(path, stream=True, **ASKED)
+    rows, weights = (np.concatenate(part) for part in zip(*data.originals.read(), strict=True))
+    assert rows.tolist() == Data.from_frame(people(), **ASKED).merged().origin.tolist()
+    assert weights.sum() == 900
+    table = people().set_column(2, "job", pa.array(["king"] * 900))
+    pq.write_table(table, path)
+    with pytest.raises(DataError, match="'job' holds other values than a moment ago"):
+        next(data.originals.read())
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_index_of_pandas_is_no_column(tmp_path, stream):
+    frame = people().to_pandas().set_index("pay")
+    frame.to_parquet(tmp_path / "t.parquet")
+    data = adtc.read(tmp_path / "t.parquet", stream=stream, **ASKED)
+    assert {f.column for f in data.features} == {"age", "job"}
+
+
+def test_the_benchmark_checks_its_totals(tmp_path):
+    script = Path(__file__).parents[2] / "benchmarks" / "rows.py"
+    command = [sys.executable, script, "--rows", "20000", "--folder", tmp_path]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert told.splitlines()[-1] == "totals: right"
+    assert "peak resident memory" in told
+    assert not list(tmp_path.iterdir())

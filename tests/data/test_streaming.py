@@ -263,3 +263,26 @@ def test_buckets_go_over_to_floats():
     assert values.tolist() == [-5, 3, 9.5, 10.5, 12]
     assert rows.tolist() == [1, 2, 1, 1, 1]
     assert weights.tolist() == [1, 4, 1, 2, 1]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_cuts_between_any_two_values(stream):
+    table = pa.table({"a": [5, 1, 2, 2, 9], "b": [0, 1, 1, 0, 1], "y": [0, 1, 0, 1, 1]})
+    data = Data.from_frame(table, target="y", cuts={"a": "all", "b": "all"}, stream=stream)
+    assert data.feature_names == ("a <= 1.5", "a <= 3.5", "a <= 7", "b <= 0.5")
+    for target, sensitive in (("a", None), ("y", "a")):
+        with pytest.raises(DataError, match="cuts of column 'a' make its classes or groups"):
+            Data.from_frame(
+                table, target=target, sensitive=sensitive, cuts={"a": "all"}, stream=stream
+            )
+    with pytest.raises(DataError, match="must be one or more finite numbers, but they are"):
+        Data.from_frame(table, target="y", cuts={"a": "some"}, stream=stream)
+    text = table.set_column(0, "a", pa.array(list("vwxyz")))
+    with pytest.raises(DataError, match="which is not numeric"):
+        Data.from_frame(text, target="y", cuts={"a": "all"}, stream=stream)
+
+
+def test_too_many_values_to_cut_between_all():
+    table = numbers("random")
+    with pytest.raises(DataError, match="too many to cut between any two of them; give cuts"):
+        stream_sheet(TableBatches(table), target="y", cuts={"x": "all"}, most_values=500)

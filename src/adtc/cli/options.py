@@ -77,8 +77,8 @@ def pairs(
 
 def _cuts(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, list[float]] | None:
-    """Read COLUMN=c1,c2,... as lists of numbers."""
+) -> dict[str, list[float] | str] | None:
+    """Read COLUMN=c1,c2,... as lists of numbers, and COLUMN=all as it is."""
 
     def number(text: str) -> float:
         try:
@@ -88,7 +88,10 @@ def _cuts(
             raise click.BadParameter(sentence, context, parameter) from None
 
     given = pairs(context, parameter, values) or {}
-    return {name: [number(c) for c in text.split(",")] for name, text in given.items()} or None
+    return {
+        name: text if text == "all" else [number(c) for c in text.split(",")]
+        for name, text in given.items()
+    } or None
 
 
 def metric_names(
@@ -201,7 +204,8 @@ SHARED = [
     Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=pairs,
            help="Read a column as numeric, category, or ignore it. Repeatable."),
     Option("--cuts", section=TABLE, metavar="COLUMN=C1,C2", multiple=True, callback=_cuts,
-           help="Your own cuts for a numeric column. Repeatable."),
+           help="Your own cuts for a numeric column; all cuts it between any two values. "
+                "Repeatable."),
     Option("--drop", section=TABLE, metavar="COLUMN", multiple=True,
            help="Leave a column out. Repeatable."),
     Option("--stream/--no-stream", section=TABLE, default=None,

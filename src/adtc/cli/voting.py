@@ -101,6 +101,8 @@ def votes(
     )
     _check_rows(wanted.rows, len(found))
     told = _Told(asked, source, found, wanted)
+    if path is not None:
+        asked.under_limits(lambda monitor: found.write(path, monitor=monitor))
     files = _write(found, path, plot, curve, wanted.by_group)
     curves: dict[str, Any] = {}
     if multiplicity is not None:
@@ -262,8 +264,6 @@ def _draw_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path)
 def _write(
     votes: "VoteShares", path: Path | None, plot: Path | None, curve: Path | None, by_group: bool
 ) -> list[str]:
-    if path is not None:
-        votes.write(path)
     pictures: Mapping[str, Path | None] = {"histogram": plot, "disagreement": curve}
     for kind, file in pictures.items():
         if file is not None:

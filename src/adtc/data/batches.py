@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from adtc.atomic import reason_of
+from adtc.data.bits import Rows
 from adtc.errors import DataError
 
 BATCH_ROWS = 1 << 18
@@ -24,6 +25,13 @@ class Watch(Protocol):
 
     def check(self) -> None:
         """Raise if reading is to stop."""
+
+
+class Originals(Protocol):
+    """The rows of a streamed table before equal ones were merged."""
+
+    def read(self, watch: Watch | None = None) -> Iterator[tuple[Rows, Rows]]:
+        """Pass over the table once more: per row its merged row, and its weight."""
 
 
 class Batches(Protocol):

@@ -6,6 +6,7 @@ split the rows alike.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,17 @@ def width_points(low: float, high: float, nbins: int) -> list[float]:
     """Give the points between bins of equal width."""
     steps = np.arange(1, nbins) / nbins
     return [float(f"{c:.12g}") for c in low * (1 - steps) + high * steps]
+
+
+def all_cuts(values: npt.NDArray[Any]) -> list[float]:
+    """Cut halfway between any two values that follow each other.
+
+    Examples
+    --------
+    >>> all_cuts(np.array([1, 2, 5]))
+    [1.5, 3.5]
+    """
+    return [_between(float(a), float(b)) for a, b in pairwise(values)]
 
 
 def splitting(values: npt.NDArray[Any], cuts: Sequence[float]) -> list[float]:

@@ -49,7 +49,7 @@ class FileBatches:
                     schemas.append(parquet.schema_arrow)
                     size += parquet.metadata.num_rows
         check_alike(self.files, schemas)
-        object.__setattr__(self, "schema", schemas[0].remove_metadata())
+        object.__setattr__(self, "schema", schemas[0])
         object.__setattr__(self, "size", size)
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 
 from adtc.data.arrow import numbers_of
 from adtc.data.bits import Rows, Words, distinct
+from adtc.errors import DataError
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +25,15 @@ class Run:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    def find(self, words: Words) -> Rows:
+        """Find rows among the distinct ones."""
+        import pyarrow.compute as pc
+
+        places = pc.index_in(_hashable(words), value_set=_hashable(self.words))
+        if places.null_count:
+            raise DataError("the table was changed while it was read; read it again.")
+        return numbers_of(places).astype(np.int64)
 
 
 @dataclass(slots=True)

@@ -179,7 +179,8 @@ def frame_sheet(
     roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
     roles += [("references", r) for r in references] + [("drop", c) for c in drop]
     named = check_roles(table, roles)
-    check_known(table, [*options.given, *options.kinds])
+    check_known(table, [*(options.cuts or ()), *options.kinds])
+    options.check_coded(target, sensitive)
     spellings = tuple(na or ())
 
     def get(name: str) -> Column:

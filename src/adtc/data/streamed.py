@@ -10,7 +10,7 @@ import numpy as np
 from adtc.data.batches import Batches, Watch
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import Binning
-from adtc.data.bits import Rows
+from adtc.data.bits import Rows, Words
 from adtc.data.coding import Coding, check_weights
 from adtc.data.columns import Column, encode
 from adtc.data.files import Source
@@ -222,6 +222,17 @@ class Encoder:
         named = [role[0].column.name for role in self._roles if role is not None]
         return list(dict.fromkeys([*named, *self.columns]))
 
+    def passes(self, reading: Reading, stage: str) -> Iterator[tuple[Any, Rows]]:
+        """Pass over the columns that features and labels need; weights of 1 are written out."""
+        weights = [reading.weights] if reading.weights else []
+        for batch, own in reading.batches([*self.read, *weights], stage):
+            yield batch, np.ones(batch.num_rows, np.int64) if own is None else own
+
+    def words(self, batch: Any) -> Words:
+        """Write the rows of a batch as words."""
+        places = ((own, own.places.of(batch.column(c))) for c, own in self.columns.items())
+        return self.layout.words([*self.codes(batch), *(own.digits[at] for own, at in places)])
+
     def codes(self, batch: Any) -> list[Rows]:
         """Code labels, groups and other labels of the rows of a batch."""
         nothing = np.zeros(batch.num_rows, np.int64)
@@ -262,7 +273,23 @@ class Encoder:
                 sheet.reading_of.na,
                 tuple((role.name, role.spelled) for role in sheet.references if role.spelled),
             ),
+            originals=StreamedRows(self, run, sheet.reading_of),
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StreamedRows:
+    """Finds merged rows by one more pass over the table."""
+
+    encoder: Encoder
+    run: Run
+    reading: Reading
+
+    def read(self, watch: Watch | None = None) -> Iterator[tuple[Rows, Rows]]:
+        """Yield per batch the merged row of each row, and its weight."""
+        reading = replace(self.reading, watch=watch)
+        for batch, weights in self.encoder.passes(reading, "finding rows"):
+            yield self.run.find(self.encoder.words(batch)), weights
 
 
 def merge_rows(sheet: StreamSheet) -> StreamSheet:
@@ -271,26 +298,16 @@ def merge_rows(sheet: StreamSheet) -> StreamSheet:
     reading, runs = sheet.reading_of, Runs()
     n_groups, n_kinds = sheet.n_kinds[1], int(np.prod(sheet.n_kinds))
     crossed = {c: np.zeros(n_kinds * own.n_cells, np.int64) for c, own in encoder.columns.items()}
-    columns = [*encoder.read, *([reading.weights] if reading.weights else [])]
-    for batch, weights in reading.batches(columns, "merging rows"):
+    for batch, weights in encoder.passes(reading, "merging rows"):
         digits = encoder.codes(batch)
         kinds = digits[0] * n_groups + digits[1]
         for name, own in encoder.columns.items():
             places = own.places.of(batch.column(name))
             digits.append(own.digits[places])
-            count_at(crossed[name], own.cells[places] * n_kinds + kinds, weights)
-        ones = np.ones(batch.num_rows, np.int64) if weights is None else weights
-        runs.add(encoder.layout.words(digits), ones)
+            np.add.at(crossed[name], own.cells[places] * n_kinds + kinds, weights)
+        runs.add(encoder.layout.words(digits), weights)
     shaped = {c: counts.reshape(-1, n_kinds).T for c, counts in crossed.items()}
     return replace(sheet, made=encoder, run=runs.merged(), crossed=shaped)
-
-
-def count_at(counts: Rows, places: Rows, weights: Rows | None) -> None:
-    """Add rows to counts by their places; sums of weights stay whole numbers."""
-    if weights is None:
-        counts += np.bincount(places, minlength=len(counts))
-    else:
-        np.add.at(counts, places, weights)
 
 
 def _coded(

@@ -23,7 +23,7 @@ from adtc.data.coding import (
 from adtc.data.columns import Scalar
 from adtc.data.cuts import quantile_ranks, width_points
 from adtc.data.files import Source, repeated
-from adtc.data.frames import check_known, check_roles
+from adtc.data.frames import check_known, check_roles, index_columns
 from adtc.data.identifiers import refuse_identifiers
 from adtc.data.references import reference_codes
 from adtc.data.streamed import Reading, Role, StreamSheet, merge_rows
@@ -63,6 +63,7 @@ def stream_sheet(
     """
     options = Binning(**binning)
     table = batches.schema.empty_table()
+    table = table.drop_columns(index_columns(table))
     if twice := repeated(table.column_names):
         raise DataError(
             f"the table has more than one column named '{twice[0]}'; rename all but one of them."
@@ -70,7 +71,8 @@ def stream_sheet(
     roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
     roles += [("references", r) for r in references] + [("drop", c) for c in drop]
     named = check_roles(table, roles)
-    check_known(table, [*options.given, *options.kinds])
+    check_known(table, [*(options.cuts or ()), *options.kinds])
+    options.check_coded(target, sensitive)
     for column in reference_labels or {}:
         if column not in references:
             raise DataError(unknown("reference column of reference_labels", column, references))
@@ -161,6 +163,11 @@ def _refine(reading: Reading, tallies: Mapping[str, Tally], options: Binning) ->
 
 
 def _check_numeric(column: str, options: Binning) -> None:
+    if column in options.everywhere:
+        raise DataError(
+            f"column '{column}' has more than {MOST_VALUES:,} different numbers, too many to cut "
+            f"between any two of them; give cuts, or a number of bins (nbins)."
+        )
     if options.kinds.get(column) == "category":
         raise DataError(
             f"column '{column}' has more than {MOST_VALUES:,} different values, too many for a "

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.cache import LRUCache
-from adtc.data.batches import is_stream
+from adtc.data.batches import Originals, is_stream
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -84,6 +84,9 @@ class Data:
         ``with_table``.
     notes
         What had to be done to read this table as a further one, in sentences.
+    originals
+        Of a streamed table, whose equal rows are merged: finds the merged row of each row by one
+        more pass; otherwise None.
     """
 
     name: str
@@ -103,6 +106,7 @@ class Data:
     source: Source | None = None
     tables: tuple[tuple[str, "Data"], ...] = ()
     notes: tuple[str, ...] = ()
+    originals: Originals | None = None
 
     def __post_init__(self) -> None:
         # Values are shared and fingerprinted, so nobody may change them in place.
@@ -173,8 +177,8 @@ class Data:
             Read it in batches and merge equal rows. A query or a stream is kept in a temporary
             file meanwhile; by default it is streamed if it takes a gigabyte or more.
         **binning
-            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points),
-            ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
+            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points, or
+            to "all"), ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
             ``max_categories`` (50), ``types`` (column to "numeric", "category" or "ignore").
 
         Notes
@@ -459,6 +463,7 @@ class Data:
                 (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
+            originals=None,
             source=None,
             tables=(),
             notes=notes,
@@ -580,6 +585,7 @@ class Data:
             weights=self.weights[rows],
             references=tuple((k, codes[rows]) for k, codes in self.references),
             origin=None,
+            originals=None,
         )
 
     def stack(self, tables: Iterable[str]) -> "Data | Stack":

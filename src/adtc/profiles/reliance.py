@@ -9,7 +9,7 @@ Everything is exact: MR is a ratio of two sums over leaves.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adtc.algebra.formula import Formula, parse
 from adtc.algebra.metrics import RELIANCE
