@@ -36,6 +36,7 @@ Future = Any
 T = TypeVar("T")
 _NOTHING = Cells(np.zeros(0, np.int64), np.zeros((0, 1), np.uint64), np.zeros((0, 0)))
 _WATCH = 0.02  # seconds between looks at the tasks
+_LOOK, _DEAD = 5.0, 60.0  # seconds: between looks at the workers; without any, to give up
 _ROOTS = 4  # ranges of first tests for each worker's thread
 
 
@@ -73,10 +74,19 @@ class Tasks:
 
     def result(self, future: Future, stage: str) -> Any:
         """Wait for a result; progress is that of all tasks submitted so far."""
+        looked = alive = time.monotonic()
         with self._cancelling():
             while not future.done():
                 self.monitor.check()
                 time.sleep(_WATCH)
+                if (now := time.monotonic()) - looked > _LOOK:
+                    looked = now
+                    alive = now if self.monitor.client.nthreads() else alive
+                    if now - alive > _DEAD:
+                        raise QueryError(
+                            f"the cluster has had no workers for {_DEAD:.0f} s: start some with "
+                            f"dask worker, and ask again."
+                        )
                 done = sum(one.done() for one in self.pending)
                 self.monitor.report(stage, done, len(self.pending))
             return future.result()
@@ -105,8 +115,9 @@ class Tasks:
             raise
 
     def cancel(self) -> None:
-        """Cancel all tasks."""
-        self.monitor.client.cancel(self.pending)
+        """Give all tasks up: what nobody wants is not begun, and forgotten where it is done."""
+        for future in self.pending:
+            future.release()
 
 
 def visit(visits: Visits, features: range, monitor: Monitor) -> None:
