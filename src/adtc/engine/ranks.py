@@ -59,7 +59,7 @@ class Ranks:
         self._ruler: Ruler | None = None
 
     @cached_property
-    def _core(self) -> Any:
+    def _native(self) -> Any:
         return _cursor(self.circuit, self._most_bytes)
 
     @property
@@ -91,11 +91,11 @@ class Ranks:
         self._calls += 1
         if self.circuit.remote is not None and self._calls <= _CALLS:
             return self.circuit.remote.run(_unranked, keys, list(ranks), monitor=Monitor())
-        width = 8 * self._core.limbs
+        width = 8 * self._native.limbs
         limbs = b"".join([int(rank).to_bytes(width, "little") for rank in ranks])
-        found = self._core.unrank(
+        found = self._native.unrank(
             np.ascontiguousarray(keys, np.int64),
-            np.frombuffer(limbs, np.uint64).reshape(len(ranks), self._core.limbs),
+            np.frombuffer(limbs, np.uint64).reshape(len(ranks), self._native.limbs),
             _core.Control(),
         )
         return Forest(*found)
@@ -121,7 +121,7 @@ class Ranks:
         nodes: list[tuple[int, int, int]] = []
         _write(measured, nodes)
         codes, twins, keys = zip(*nodes, strict=True)
-        limbs: list[int] = self._core.rank(
+        limbs: list[int] = self._native.rank(
             np.array(codes, np.int64),
             np.array(twins, np.int64),
             packed_keys(keys, wide=self._keys.ndim > 1),
@@ -130,7 +130,7 @@ class Ranks:
 
     def cursor(self) -> "Cursor":
         """Return a cursor at the root."""
-        return Cursor(self._core, (0, -1, -1))
+        return Cursor(self._native, (0, -1, -1))
 
     def sums(
         self,
@@ -148,7 +148,7 @@ class Ranks:
             The circuit's features on rows in groups that are fine enough for the metrics.
         """
         with monitor.translated():
-            found = self._core.sums(
+            found = self._native.sums(
                 np.ascontiguousarray(keys), rows, functions, leaves, monitor.memory, monitor.control
             )
         values: list[float] = found.tolist()
@@ -157,7 +157,7 @@ class Ranks:
     @property
     def bytes(self) -> int:
         """Estimate what the opened parts hold."""
-        held: int = self._core.bytes
+        held: int = self._native.bytes
         return held
 
 
@@ -182,12 +182,12 @@ class Cursor:
     stores them.
     """
 
-    _core: Any = field(repr=False, compare=False)
+    _native: Any = field(repr=False, compare=False)
     _at: tuple[int, int, int]  # the path, and up to two literals below it
 
     def labels(self, key: int) -> list[int]:
         """List the labels of the leaves with a key."""
-        labels: list[int] = self._core.labels(self._at, key)
+        labels: list[int] = self._native.labels(self._at, key)
         return labels
 
     def splits(self, key: int) -> list[Branch]:
@@ -195,7 +195,7 @@ class Cursor:
 
         Pairs of leaves of equal label count, also where the space leaves trivial splits out.
         """
-        features, keys1, counts1, keys0, counts0 = self._core.splits(self._at, key)
+        features, keys1, counts1, keys0, counts0 = self._native.splits(self._at, key)
         columns = (
             features.tolist(),
             key_integers(keys1),
@@ -207,7 +207,7 @@ class Cursor:
 
     def child(self, feature: int, side: int) -> "Cursor":
         """Step down: to the rows with a distinct feature (side 0), or to the others (side 1)."""
-        return Cursor(self._core, self._core.child(self._at, feature, bool(side)))
+        return Cursor(self._native, self._native.child(self._at, feature, bool(side)))
 
 
 def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
