@@ -94,6 +94,9 @@ def test_every_question_agrees_with_a_listing(case):
         best = adtc.optimize(data, space_asked, minimize="error", **options)
         assert best.value == min(errors, default=None)
         assert best.tree is None or plain(best.tree) in trees
+        deepest = adtc.optimize(data, space_asked, maximize="depth", **options)
+        assert deepest.value == max((oracle.depth(tree) for tree in trees), default=None)
+        assert deepest.tree is None or plain(deepest.tree) in trees
         tensor = adtc.model_tensor(data, space_asked, ["error", "depth"], **options)
         assert tensor == Counter((m["error"], oracle.depth(tree)) for tree, m in good)
     profile = adtc.profile(data, space_asked, ["error", "size"], where=text)

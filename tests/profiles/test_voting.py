@@ -5,10 +5,13 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 import adtc
+import oracle
 from adtc.errors import QueryError, UnknownColumnError
 from adtc.profiles.voting import votes_of
+from test_agreement import questions
 
 TABLE = {
     "age": [20, 30, 40, 50, 25, 35, 45, 55],
@@ -129,3 +132,19 @@ def test_nobody_votes_where_no_tree_is_good(profile):
         votes = votes_of(profile, where="error < 0", gibbs=gibbs)
         assert (votes.total, votes.trees) == (0, 0)
         assert not votes.counts.any()
+
+
+@given(questions(further=("test",)))
+@settings(max_examples=30)
+def test_rows_of_a_further_table_are_decided_as_a_listing_says(asked):
+    """Its rows are others, so that twins on the table may differ there; formulas speak of both."""
+    table, _ = asked.given
+    profile = adtc.profile(*asked.given, ["error"], where=asked.where)
+    if profile.source is None:
+        return
+    rows = dict(asked.table.further)["test"].rows
+    counts = votes_of(profile, frame=table.further("test")).counts
+    trees = [tree for tree, _ in asked.good()]
+    for row, votes in zip(rows, counts.tolist(), strict=True):
+        said = [oracle.predict(tree, row) for tree in trees]
+        assert votes == [said.count(label) for label in range(asked.table.n_labels)]

@@ -23,7 +23,7 @@ from adtc.engine.lattice import Features, numbered_paths
 from adtc.engine.monitor import Monitor
 from adtc.engine.prepare import first_level
 from adtc.engine.switches import Switches
-from adtc.engine.uses import set_counts
+from adtc.engine.uses import levels_of, set_counts
 from adtc.errors import TooLargeError
 
 _MOST = 2000  # circuits that are made for one answer
@@ -116,7 +116,7 @@ def without(circuit: Circuit, banned: Collection[int], monitor: Monitor) -> Circ
         totals=whole.totals,
     )  # fmt: skip
     lattice = numbered_paths(
-        len(features.kept), question.space.max_depth, least=first_level(question.allowed)
+        len(features.kept), levels_of(circuit), least=first_level(question.allowed)
     )
     forms = tuple(budget.form for budget in prepared.plan.budgets)
     inside, splits = inside_pass(

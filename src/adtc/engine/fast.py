@@ -1,8 +1,9 @@
 """The fast engine: plan, circuit, and the root's tensor read by the question's metrics."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -94,13 +95,18 @@ class Result:
             if not allowed.selective:
                 return Ranks(self.circuit).unrank(key, 0)
             return SignedBeginnings.of(self.circuit, self.keys[at : at + 1]).nth(None, 0)
-        # the circuit has other trees of the cell, too: draw until one is deep enough and admitted
-        wanted = int(self.depths[at])
-        ranks = Ranks(self.layers[wanted])
-        source, count = np.random.default_rng(0), ranks.count(key)
+        # the circuit has other trees of the cell, too: draw until one is deep enough
+        wanted, source = int(self.depths[at]), np.random.default_rng(0)
+        find: Callable[[int], Tree]
+        if allowed.selective:
+            cell = SignedBeginnings.of(self.layers[wanted], self.keys[at : at + 1])
+            count, find = cell.count(None), partial(cell.nth, None)
+        else:
+            ranks = Ranks(self.layers[wanted])
+            count, find = ranks.count(key), partial(ranks.unrank, key)
         while True:
-            tree = ranks.unrank(key, uniform_below(source, count))
-            if allowed.admits(tree) and depth(tree) == wanted:
+            tree = find(uniform_below(source, count))
+            if depth(tree) == wanted:
                 return tree
 
     def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
