@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
 
+    from adtc.dashboard.ranging import Ranged
+
 Answering = Callable[[Session, Query], Any]
 
 
@@ -109,7 +111,7 @@ QUESTIONS: Mapping[str, Question] = {
 
 
 def make_app(
-    profile: Profile,
+    profile: "Profile | Ranged",
     compare: Profile | None = None,
     *,
     titles: tuple[str, str] | None = None,
@@ -120,6 +122,8 @@ def make_app(
 
     Parameters
     ----------
+    profile
+        The trees to show; of a bounded or an estimated profile, the map alone, with ranges.
     compare
         Another profile over the same metrics, to be shown beside the first.
     titles
@@ -144,7 +148,7 @@ def make_app(
             "the dashboard needs starlette and uvicorn: install them with "
             "`pip install 'adtc[dashboard]'`."
         ) from None
-    session = Session(profile, compare, titles, small=small)
+    session = _session(profile, compare, titles, small)
     quick, slow = (Answers(session.lock), Answers(session.patience))
 
     def question(name: str) -> Route:
@@ -196,6 +200,24 @@ def make_app(
     )
     app.state.session = session
     return app
+
+
+def _session(
+    profile: "Profile | Ranged",
+    compare: Profile | None,
+    titles: tuple[str, str] | None,
+    small: int,
+) -> Session:
+    if isinstance(profile, Profile):
+        return Session(profile, compare, titles, small=small)
+    from adtc.dashboard.ranging import RangedSession
+
+    if compare is not None:
+        raise QueryError(
+            f"a profile that is {profile.status} cannot be compared; show it alone (without "
+            f"compare)."
+        )
+    return RangedSession(profile, small=small)
 
 
 class Answers:

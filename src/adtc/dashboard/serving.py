@@ -6,6 +6,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from adtc.dashboard.guard import new_token
@@ -16,6 +17,9 @@ from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
 from adtc.text import is_whole
 
+if TYPE_CHECKING:
+    from adtc.dashboard.ranging import Ranged
+
 HOST = "127.0.0.1"
 PORT = 8765
 _TRIES = 100
@@ -25,7 +29,7 @@ _IDLE = 2.0  # seconds without a question before work is done ahead
 
 
 def serve(
-    profile: Profile,
+    profile: "Profile | Ranged",
     compare: Profile | None = None,
     *,
     titles: tuple[str, str] | None = None,
@@ -39,7 +43,7 @@ def serve(
 
     Parameters
     ----------
-    compare, titles, small
+    profile, compare, titles, small
         As in `make_app`.
     port
         Where to listen; if the port is taken, the next free one is used and said.

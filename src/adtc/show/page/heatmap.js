@@ -287,7 +287,13 @@ function makeCell(view, box, i, j, { strength, write, options }) {
   }
   cell.append(rect, draw("title", {}, words));
   const text = options.text ? options.text(i, j) : write && n !== "0" ? write(n) : "";
-  if (text && box.cellHeight >= 13 && text.length * LETTER <= box.cellWidth - 2) {
+  const [least, most] = text.split("..");
+  if (most && box.cellHeight >= 28 && Math.max(least.length, most.length + 1) * LETTER <= box.cellWidth - 2) {
+    const middle = { x: x + box.cellWidth / 2 };
+    cell.count = draw("text", { class: `cell-count ${inkClass(shade.t)} on-${shade.kind}`, "aria-hidden": "true", y: y + box.cellHeight / 2 - 3, "text-anchor": "middle" },
+      draw("tspan", middle, least), draw("tspan", { ...middle, dy: 13 }, `–${most}`));
+    cell.count.style.setProperty("--t", rect.style.getPropertyValue("--t"));
+  } else if (text && box.cellHeight >= 13 && text.length * LETTER <= box.cellWidth - 2) {
     cell.count = (draw("text", { class: `cell-count ${shade ? `${inkClass(shade.t)} on-${shade.kind}` : ""}`, "aria-hidden": "true",
       x: x + box.cellWidth / 2, y: y + box.cellHeight / 2 + 4, "text-anchor": "middle" }, text));
     if (shade) cell.count.style.setProperty("--t", rect.style.getPropertyValue("--t"));

@@ -45,10 +45,15 @@ export async function loadPanel(tab, query, work) {
   }
 }
 
+/** Begin a sentence with a capital letter. */
+function sentence(text) {
+  return `${text[0].toUpperCase()}${text.slice(1)}`;
+}
+
 /** Say in a panel why it has nothing to show; returns whether that is so. */
 export function leftOut(tab, reason) {
   document.getElementById(`${tab}-body`).hidden = Boolean(reason);
-  if (reason) document.getElementById(`${tab}-head`).replaceChildren(make("span", { class: "left-out" }, reason));
+  if (reason) document.getElementById(`${tab}-head`).replaceChildren(make("span", { class: "left-out" }, sentence(reason)));
   return Boolean(reason);
 }
 

@@ -64,7 +64,7 @@ export function beginQuestion(overview, onFormula) {
     error.replaceChildren();
     const one = view.count === "1" ? "tree" : "trees";
     const what = view.count === "0" ? "No tree exists" : `${countText(view.count)} ${one}`;
-    result.replaceChildren(what, make("small", {}, `${view.share} of the ${countText(view.of)} ${whole}${changeText(last, view.count)}`));
+    result.replaceChildren(...(view.range ? [make("small", {}, view.range)] : [what, make("small", {}, `${view.share} of the ${countText(view.of)} ${whole}${changeText(last, view.count)}`)]));
     last = view.count;
     document.getElementById("begin").hidden = !overview.begin || input.value.trim() !== overview.begin;
     const items = view.nearest.map((text) => make("li", {}, text));

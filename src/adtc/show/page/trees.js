@@ -14,6 +14,7 @@ const SLOW = "Drawing … (the first tree after an update may take a minute)";
 let current = null;
 let drawing = false; // a drawn tree is on its way, so the best one is not asked for
 let bestBy = "";
+let ranged = ""; // why a profile without exact numbers has no trees
 let profiles = []; // what is known of the first profile and of the one it is compared with
 const pinned = new Map();
 
@@ -71,6 +72,7 @@ export function beginTrees(overview, tell) {
     tell("");
     change({ rank: String(BigInt(text)) });
   });
+  ranged = ["bounded", "estimated"].includes(overview.status) ? overview.without : "";
   bestBy = overview.best_by.slice(0, 2).map(([name, goal]) => `${goal === "max" ? "largest" : "smallest"} ${name}`).join(", then ");
   const [first, second] = overview.compare?.titles ?? ["", ""];
   profiles = [{ title: first, rows: overview.rows, drawable: overview.drawable, mark: "" }];
@@ -185,6 +187,7 @@ export async function loadTree(tell) {
 
 function placeText() {
   const { title, drawable } = profile();
+  if (!drawable && ranged) return `${ranged[0].toUpperCase()}${ranged.slice(1)}`;
   if (!drawable) return `${title ? `The profile ${title}` : "This profile"} was kept without its circuit, so no tree can be drawn. Save it with --circuit (circuit=True) to see trees.`;
   const landscape = state.side ? currentCompare() : currentLandscape();
   const of = title ? ` of ${title}` : "";
