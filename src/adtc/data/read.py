@@ -174,7 +174,7 @@ def read_sheet(
     files = table_files(path)
     # a file's name need not be text, but what it is called in results is
     stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0].strip("*")
-    source = Source(Path(path).absolute(), sep, header)
+    stem = stem or Path(path).parent.name.strip("*") or "table"
     if stream is None:
         most = STREAMED_FROM if memory is None else min(STREAMED_FROM, memory // _TIMES)
         stream = bytes_in_memory(files) >= most
@@ -182,15 +182,15 @@ def read_sheet(
         batches = FileBatches(files, sep, header)
         return stream_sheet(
             batches,
-            name=stem or "table",
-            source=source,
+            name=stem,
             watch=watch,
             describing=describing,
             **options,
         )
     table = read_tables(path, sep=sep, header=header)
-    sheet = frame_sheet(table, name=stem or "table", parse_text=not is_parquet(files[0]), **options)
-    return replace(sheet, source=source if len(files) == 1 else None)
+    sheet = frame_sheet(table, name=stem, parse_text=not is_parquet(files[0]), **options)
+    source = Source(Path(path).absolute(), sep, header) if len(files) == 1 else None
+    return replace(sheet, source=source)
 
 
 def stream_frame(
