@@ -262,6 +262,13 @@ def test_frames_in_memory_stream_when_asked():
         )
 
 
+def test_streams_are_described():
+    for frame, stream in ((people(), True), (polars.from_arrow(people()).lazy(), None)):
+        found = adtc.describe(frame, stream=stream, **ASKED)
+        assert (found.rows, found.total) == (900, 900)
+        assert (found.reading is None) == (stream is None)
+
+
 def test_a_full_disk_is_told(monkeypatch):
     class Full:
         def write(self, _):
