@@ -77,7 +77,7 @@ def batch(start: int, rows: int) -> pa.RecordBatch:
     age, hours = rng.integers(17, 91, rows), rng.integers(1, 81, rows)
     income = np.exp(rng.normal(10, 1, rows))  # hardly two are equal
     job, sex = rng.integers(0, len(JOBS), rows), rng.integers(0, 2, rows)
-    score = (age > 30) + (income > 22_000) + (job > 3) + rng.normal(0, 1, rows)
+    points = np.sum([age > 30, income > 22_000, job > 3], axis=0)  # of 3
     columns = {
         "age": pa.array(age.astype(np.int16)),
         "hours": pa.array(hours.astype(np.int16)),
@@ -88,7 +88,7 @@ def batch(start: int, rows: int) -> pa.RecordBatch:
         "sex": pa.DictionaryArray.from_arrays(pa.array(sex.astype(np.int8)), ["f", "m"]).cast(
             pa.string()
         ),
-        "good": pa.array((score > 1.5).astype(np.int8)),
+        "good": pa.array((points + rng.normal(0, 1, rows) > 1.5).astype(np.int8)),
     }
     return pa.RecordBatch.from_pydict(columns)
 

@@ -50,7 +50,10 @@ MISHAPS = {
     "long profile to write": (["profile", "small.csv", *SPACE, "-o", LONG], "file name too long"),
     "no name": (["count", "", *SPACE], "unknown table ''"),
     "no output": (["count", "small.csv", *SPACE, "-o", ""], "cannot write '.': it is a folder"),
-    "folder as table": (["count", "folder.csv", *SPACE], "'folder.csv' is a directory"),
+    "folder as table": (
+        ["count", "folder.csv", *SPACE],
+        "'folder.csv' has no Parquet or CSV file in it",
+    ),
     "folder as profile": (["verify", "folder.csv"], "cannot be read: is a directory"),
     "file as folder": (["count", "small.csv/x.csv", *SPACE], "cannot be read: not a directory"),
     "empty table": (["count", "empty.csv", *SPACE], "'empty.csv' is empty"),

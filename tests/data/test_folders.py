@@ -14,11 +14,12 @@ import pytest
 from click.testing import CliRunner
 
 import adtc
+from adtc.certificates.recipe import table_of
 from adtc.cli import main
 from adtc.data import Data
 from adtc.data import file_batches as batched
 from adtc.data.batches import Spool, is_stream
-from adtc.errors import CancelledError, DataError
+from adtc.errors import CancelledError, DataError, LimitError, QueryError
 
 
 def people(n=900, seed=0):
@@ -261,6 +262,13 @@ def test_frames_in_memory_stream_when_asked():
         )
 
 
+def test_streams_are_described():
+    for frame, stream in ((people(), True), (polars.from_arrow(people()).lazy(), None)):
+        found = adtc.describe(frame, stream=stream, **ASKED)
+        assert (found.rows, found.total) == (900, 900)
+        assert (found.reading is None) == (stream is None)
+
+
 def test_a_full_disk_is_told(monkeypatch):
     class Full:
         def write(self, _):
@@ -334,3 +342,30 @@ def test_the_benchmark_checks_its_totals(tmp_path):
     assert told.splitlines()[-1] == "totals: right"
     assert "peak resident memory" in told
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("limit", "told"),
+    [
+        (["--memory-limit", "200MB"], "within the memory limit of 200 MB: raise the limit"),
+        (["--time-limit", "9"], "within the time limit of 9 s: raise the limit"),
+    ],
+)
+def test_limits_hold_while_reading(parts, limit, told, monkeypatch):
+    def check(self):
+        if self.resident_limit is None:
+            self.started -= 10
+        raise LimitError("the run did not finish")
+
+    monkeypatch.setattr("adtc._core.resident_bytes", lambda: 10**8)
+    monkeypatch.setattr("adtc.engine.monitor.Monitor.check", check)
+    asked = ["count", str(parts), "--target", "good", "--stream", *limit]
+    found = CliRunner().invoke(main, asked)
+    assert found.exit_code == 2
+    assert told in found.stderr
+
+
+def test_a_streamed_table_is_not_certified(parts):
+    data = adtc.read(parts, stream=True, **ASKED)
+    with pytest.raises(QueryError, match="equal rows of this table were merged"):
+        table_of(data, 1)

@@ -23,10 +23,10 @@ def table_of(data: Data, least_rows: int) -> dict[str, Any]:
     DataError
         Where the file no longer reads as the table.
     """
-    if data.origin is not None:
+    if data.origin is not None or data.originals is not None:
         raise QueryError(
             "equal rows of this table were merged, so that its rows are no longer those of a file: "
-            "certify the table as it was read."
+            "certify the table as it was read, in memory (--no-stream)."
         )
     source = data.source
     about: dict[str, Any] = {

@@ -143,14 +143,18 @@ class Asked:
         """Read the table, and warn about what is odd in it."""
         from adtc.errors import TooLargeError
 
+        monitor = self.monitor()
         try:
-            monitor = self.monitor()
             sheet = watched(lambda: self.sheet(watch=monitor), monitor)
         except TooLargeError:
+            left = monitor.time_left
+            memory = self.limits.get("memory_limit", 0) / 1e6
+            limit = f"memory limit of {memory:,.0f} MB"
+            if left is not None and left <= 0:
+                limit = f"time limit of {monitor.time_limit:g} s"
             raise TooLargeError(
-                f"'{self.table}' could not be read within the time limit of "
-                f"{self.limits['time_limit']:g} s: raise the limit, or give a table with fewer "
-                f"columns or rows."
+                f"'{self.table}' could not be read within the {limit}: raise the limit, or give a "
+                f"table with fewer columns or rows."
             ) from None
         data = self._first_table(sheet)
         warn(sheet, later=self._is_bundled())

@@ -13,6 +13,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from adtc.data.association import Association
+from adtc.data.batches import is_stream
 from adtc.data.binarize import Feature
 from adtc.data.bits import Words, pack
 from adtc.data.columns import Column, Scalar, format_scalar
@@ -20,7 +21,7 @@ from adtc.data.datasets import dataset_sheet, datasets
 from adtc.data.describing import description_html, description_text
 from adtc.data.identifiers import identifiers
 from adtc.data.outline import Outline
-from adtc.data.read import SheetOptions, read_sheet
+from adtc.data.read import SheetOptions, read_sheet, stream_frame
 from adtc.data.sheet import frame_sheet
 from adtc.data.warnings import Beside, TableWarning, Telling, warnings_of
 
@@ -208,8 +209,8 @@ def describe(table: object, **options: Unpack[DescribeOptions]) -> Description:
     Parameters
     ----------
     table
-        The name of a bundled table, the path of a CSV or Parquet file, or a frame (pandas, polars,
-        pyarrow, a dict of columns).
+        The name of a bundled table, the path of CSV or Parquet files, or a frame (pandas, polars,
+        pyarrow, a dict of columns, a query).
     **options
         As in ``read``; without ``target`` the columns are described by themselves.
 
@@ -238,6 +239,9 @@ group); trees that test it come near to testing 'sex'; use --drop relationship t
         return describe_sheet(dataset_sheet(table, **given))
     if isinstance(table, (str, PathLike)):
         return describe_sheet(read_sheet(table, describing=True, **given))
+    stream = given.pop("stream", None)
+    if stream or is_stream(table):
+        return describe_sheet(stream_frame(table, stream=stream, describing=True, **given))
     return describe_sheet(frame_sheet(table, **given))
 
 

@@ -174,23 +174,17 @@ def read_sheet(
     files = table_files(path)
     # a file's name need not be text, but what it is called in results is
     stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0].strip("*")
-    source = Source(Path(path).absolute(), sep, header)
+    stem = stem or Path(path).parent.name.strip("*") or "table"
     if stream is None:
         most = STREAMED_FROM if memory is None else min(STREAMED_FROM, memory // _TIMES)
         stream = bytes_in_memory(files) >= most
     if stream:
         batches = FileBatches(files, sep, header)
-        return stream_sheet(
-            batches,
-            name=stem or "table",
-            source=source,
-            watch=watch,
-            describing=describing,
-            **options,
-        )
+        return stream_sheet(batches, name=stem, watch=watch, describing=describing, **options)
     table = read_tables(path, sep=sep, header=header)
-    sheet = frame_sheet(table, name=stem or "table", parse_text=not is_parquet(files[0]), **options)
-    return replace(sheet, source=source if len(files) == 1 else None)
+    sheet = frame_sheet(table, name=stem, parse_text=not is_parquet(files[0]), **options)
+    source = Source(Path(path).absolute(), sep, header) if len(files) == 1 else None
+    return replace(sheet, source=source)
 
 
 def stream_frame(
@@ -199,16 +193,17 @@ def stream_frame(
     stream: bool | None,
     parse_text: bool = False,
     watch: Watch | None = None,
+    describing: bool = False,
     name: str = "table",
     **options: Unpack[SheetOptions],
 ) -> Sheet | StreamSheet:
     """Encode a frame, in batches if that is asked for or if a stream turns out to be large."""
     if not is_stream(frame):
         batches = TableBatches(arrow_table(frame), parse_text)
-        return stream_sheet(batches, name=name, watch=watch, **options)
+        return stream_sheet(batches, name=name, watch=watch, describing=describing, **options)
     with closing(spooled(frame, parse_text=parse_text, watch=watch)) as spool:
         if stream or (stream is None and spool.nbytes >= STREAMED_FROM):
-            return stream_sheet(spool, name=name, watch=watch, **options)
+            return stream_sheet(spool, name=name, watch=watch, describing=describing, **options)
         return frame_sheet(spool.table(), parse_text=parse_text, name=name, **options)
 
 

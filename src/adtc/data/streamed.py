@@ -13,7 +13,6 @@ from adtc.data.binning import Binning
 from adtc.data.bits import Rows, Words
 from adtc.data.coding import Coding, check_weights
 from adtc.data.columns import Column, encode
-from adtc.data.files import Source
 from adtc.data.frames import check_features
 from adtc.data.identifiers import identifiers
 from adtc.data.outline import Encoded, Seen
@@ -103,7 +102,6 @@ class StreamSheet:
     references: tuple[Role, ...]
     reading_of: Reading
     names: tuple[str, ...]
-    source: Source | None = None
     made: "Encoder | None" = None
     run: Run | None = None
     crossed: dict[str, Rows] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from adtc.data.coding import (
 )
 from adtc.data.columns import Scalar
 from adtc.data.cuts import quantile_ranks, width_points
-from adtc.data.files import Source, repeated
+from adtc.data.files import repeated
 from adtc.data.frames import check_known, check_roles, index_columns
 from adtc.data.identifiers import refuse_identifiers
 from adtc.data.references import reference_codes
@@ -44,7 +44,6 @@ def stream_sheet(
     drop: Sequence[str] = (),
     na: Sequence[str] | None = None,
     name: str = "table",
-    source: Source | None = None,
     watch: Watch | None = None,
     describing: bool = False,
     most_values: int = MOST_VALUES,
@@ -113,7 +112,6 @@ def stream_sheet(
         else (),
         reading_of=reading,
         names=tuple(table.column_names),
-        source=source,
     )
     if not describing:
         if labels is None:
