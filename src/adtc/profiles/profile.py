@@ -232,8 +232,8 @@ class Profile:
         lookup = from_columns(self.axes, len(self.trees))
         return self.take(satisfied(self._over_axes(parsed), lookup, len(self.trees)))
 
-    def take(self, cells: npt.NDArray[Any]) -> "Profile":
-        """Keep some cells, given by truth values or positions."""
+    def take(self, cells: npt.NDArray[Any] | slice) -> "Profile":
+        """Keep some cells, given by truth values, positions or a slice."""
         keys = None if self.keys is None else self.keys[cells]
         if isinstance(self.axes, AxisColumns) and keys is not None:
             axes: Mapping[str, Column] = self.axes.of(keys)
