@@ -64,23 +64,47 @@ Mixing mixing_of(const Table& table, const Costs& costs) {
     return mixing;
 }
 
+/// The largest gains and costs of all leaves of a tree together, whatever labels they take.
+std::pair<Index, Index> cost_reach(const Mixing& mixing, const Table& table, const Costs& costs, Index form) {
+    const Index others = costs.rule.labels - 1;
+    Index up = 0, down = 0;
+    for (std::size_t g = 0; g < table.totals.size(); ++g) {
+        Index dearest = 0, cheapest = 0;
+        for (Index ch = mixing.costs + form * others; ch < mixing.costs + (form + 1) * others; ++ch) {
+            const Index weight = mixing.weights[static_cast<std::size_t>(ch)][g];
+            dearest = std::max(dearest, weight), cheapest = std::min(cheapest, weight);
+        }
+        up += dearest * table.totals[g], down -= cheapest * table.totals[g];
+    }
+    return {takes_cheaper(costs.rule) ? 0 : up, down};
+}
+
+/// Eight times a leaf's constant, more than trees of depth 2 have leaves.
+Index constants_of(const Costs& costs, Index form) { return 8 * std::abs(costs.constants[static_cast<std::size_t>(form)]); }
+
+/// The least number that no tree costs: from it on, values are infinite ones with finite costs added.
+Index unreal_of(const Mixing& mixing, const Table& table, const Costs& costs) {
+    Index unreal = 1;
+    for (Index d = 0; d < costs.forms(); ++d)
+        unreal = std::max(unreal, cost_reach(mixing, table, costs, d).first + constants_of(costs, d) + 1);
+    return unreal;
+}
+
 /// Tell whether all channels, costs and infinities fit a type.
 template <class T>
 bool fits(const Mixing& mixing, const Table& table, const Costs& costs) {
     constexpr Index largest = std::numeric_limits<T>::max();
-    const bool cheaper = takes_cheaper(costs.rule);
     for (const Index total : table.totals)  // pairs are counted by group first
         if (total > largest) return false;
-    for (Index ch = 0; ch < mixing.channels(); ++ch) {
-        const auto [up, down] = reach(mixing.weights[static_cast<std::size_t>(ch)], table.totals);
+    for (const auto& weights : mixing.weights) {
+        const auto [up, down] = reach(weights, table.totals);
         if (up > largest || down > largest) return false;
-        if (ch < mixing.costs) continue;
-        const Index per_form = std::max<Index>(1, costs.rule.labels - 1);
-        const Index constant = std::abs(costs.constants[static_cast<std::size_t>((ch - mixing.costs) / per_form)]);
-        if (constant > largest / 16 || (cheaper ? down : up + down) + 8 * constant >= kUnreal<T>) return false;
     }
-    for (const Index constant : costs.constants)
+    for (const Index constant : costs.constants)  // two infinities fit without them: see `kInfinite`
         if (std::abs(constant) > largest / 16) return false;
+    const Index unreal = unreal_of(mixing, table, costs);
+    for (Index d = 0; d < costs.forms(); ++d)
+        if (unreal > kInfinite<T> - cost_reach(mixing, table, costs, d).second - constants_of(costs, d)) return false;
     return true;
 }
 
@@ -131,6 +155,7 @@ class Pass final : public InsidePass {
           costs_(costs),
           mixing_(std::move(mixing)),
           spread_(spread),
+          unreal_(static_cast<T>(unreal_of(mixing_, table, costs))),
           lanes_(padded(table.features())),
           everything_(static_cast<std::size_t>(table.features())) {
         std::iota(everything_.begin(), everything_.end(), 0);
@@ -562,7 +587,7 @@ class Pass final : public InsidePass {
         if (lattice_.rest == 2)
             rule.template update<Patterns>(Pairs{room.chosen, room.splits, lanes_, costs_.rule.minsup == 0}, best1, best0);
         if (costs_.rule.minsup == 0) forget_others<Patterns>(room);
-        const Vector<T> unreal = all(kUnreal<T>);
+        const Vector<T> unreal = all(unreal_);
         for (int s = 0; s < Patterns; ++s) {
             Vector<T> least = unreal;
             for (Index block = 0; block < n(); block += kLanes<T>) {
@@ -570,7 +595,7 @@ class Pass final : public InsidePass {
                 least = smaller(least, splitting(s, block, room) ? both : unreal);
             }
             const T found = least_lane<T>(least);
-            if (found < kUnreal<T>) best[static_cast<std::size_t>(s)] = found + 4 * constant;
+            if (found < unreal_) best[static_cast<std::size_t>(s)] = found + 4 * constant;
         }
     }
 
@@ -595,6 +620,7 @@ class Pass final : public InsidePass {
     const Costs& costs_;
     const Mixing mixing_;
     const Index spread_;
+    const T unreal_;
     const Index lanes_;
     std::vector<Index> everything_;
     Sets<T> shared_;

@@ -18,10 +18,6 @@ namespace adtc {
 template <class T>
 constexpr T kInfinite = static_cast<T>((T{1} << (8 * sizeof(T) - 2)) - (T{1} << (8 * sizeof(T) - 5)) - 1);
 
-/// Values from here on are infinite ones, with finite costs added.
-template <class T>
-constexpr T kUnreal = static_cast<T>(kInfinite<T> / 2);
-
 /// Turn what sets of features hold into what sign patterns hold: bit k of a set's index says that
 /// its k-th feature is 1, bit k of a pattern's that it is 0.
 template <int Patterns, class V>

@@ -111,7 +111,9 @@ def test_every_path_has_its_rows_and_its_least_costs(core: ModuleType, seed: int
 
 
 @pytest.mark.parametrize("core", CORES)
-@pytest.mark.parametrize("total", [8191, 8192, 32767, 32768, 2**29, 2**30, 2**31, 2**53])
+@pytest.mark.parametrize(
+    "total", [8191, 8192, 14334, 14335, 32767, 32768, 2**29, 2**30, 2**31, 2**53]
+)
 def test_numbers_are_wide_enough_at_their_boundaries(core: ModuleType, total: int) -> None:
     """Rows of one label weigh almost everything; all of it is an error under the other label."""
     columns = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 1, 1, 1]], np.uint8)
@@ -123,6 +125,45 @@ def test_numbers_are_wide_enough_at_their_boundaries(core: ModuleType, total: in
     tree, _ = least_below(rows, rule, weights[0], 0)
     for path in paths_of(3, 1):
         assert least[0, number_of(path, 3)] == tree(path, 2)
+
+
+@pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("constant", [0, 33, -33, 400, -400])
+@pytest.mark.parametrize("beyond", [-1, 0, 1])
+@pytest.mark.parametrize("majority", [False, True])
+def test_infinite_costs_stay_apart_from_real_ones(
+    core: ModuleType, constant: int, beyond: int, majority: bool
+) -> None:
+    """As many errors and constants as 16 bits hold beside ∞ (14,335), and one more or less."""
+    rng = np.random.default_rng(abs(constant) + majority)
+    most = (14334 - 16 * abs(constant) + beyond) // (1 + majority)
+    columns = rng.integers(0, 2, (4, 12)).astype(np.uint8)
+    weight = rng.integers(1, 6, 12)
+    weight[[0, 1]] = most - weight[2:].reshape(5, 2).sum(0) + np.array([9, 0])
+    rows = Rows(columns, np.arange(12) % 2, weight, 2)  # label 1 has that many rows, label 0 more
+    rule = Rule((0, 1), 2, 12, majority)
+    weights = np.array([[[0, 0], [1, -1]]])
+    costs = costs_of(core, weights, np.array([constant]), rule)
+    tree, split = least_below(rows, rule, weights[0], constant)
+    for spread in (1, 2):
+        _, least, splits = run_inside(core, rows, 2, 2, costs, spread=spread)
+        for path in paths_of(4, 2):
+            if sum(rows.counts(path)) >= 12:
+                at = number_of(path, 4)
+                assert least[0, at] == tree(path, 2)
+                assert splits[0, at - number_of(paths_of(4, 2)[0], 4)] == split(path, 2)
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_a_gain_beyond_infinity_takes_a_wider_type(core: ModuleType) -> None:
+    """Beside a leaf that is too small, which costs ∞ (14,335), the other one gains 16,334."""
+    columns = np.array([[1, 1, 0, 0], [1, 0, 1, 0]])
+    rows = Rows(columns, np.array([0, 1, 0, 0]), np.array([7300, 8167, 300, 7300]), 2)
+    rule = Rule((0, 1), 2, 7500, False)
+    weights = np.array([[[0, 0], [2, -2]]])
+    costs = costs_of(core, weights, np.array([0]), rule)
+    _, least, _ = run_inside(core, rows, 0, 2, costs, spread=0)
+    assert least[0, 0] == least_below(rows, rule, weights[0], 0)[0]((), 2) == 2 * (7300 - 8167)
 
 
 @pytest.mark.parametrize("core", CORES)
