@@ -14,7 +14,6 @@ from adtc.profiles.curves import Optimum, PenaltyCurve, ToleranceCurve
 from adtc.profiles.marginals import Marginal
 from adtc.show import plot
 from adtc.show.charts import front_data, marginal_data, penalty_data, tolerance_data
-from adtc.show.drawing import free_place, step_path
 from adtc.show.heatmap import (
     GAP,
     Tick,
@@ -24,6 +23,7 @@ from adtc.show.heatmap import (
     mesh_shades,
     thinned,
 )
+from adtc.show.painting import free_place, step_path
 from adtc.show.style import compact, count_forms, fitted, ink_on, log_ticks, measure
 
 pytest.importorskip("matplotlib")

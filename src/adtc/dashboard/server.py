@@ -4,10 +4,11 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
 from adtc.dashboard.session import Session
-from adtc.dashboard.side import Kept, Place
+from adtc.dashboard.side import Place
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
@@ -110,7 +111,7 @@ def make_app(
             "`pip install 'adtc[dashboard]'`."
         ) from None
     session = Session(profile, compare, titles, small=small)
-    answers: Kept[bytes] = Kept(_ANSWERS_KEPT)
+    answers: LRUCache[bytes] = LRUCache(_ANSWERS_KEPT)
 
     def question(name: str) -> Route:
         answer, known = QUESTIONS[name]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import NotFoundError
-from adtc.dashboard.side import Kept, Place, Side
+from adtc.dashboard.side import Place, Side
 from adtc.dashboard.start import near_best, order
 from adtc.errors import QueryError
 from adtc.models.small import SMALL, check_small
@@ -65,8 +66,8 @@ class Session:
         given = (profile,) if compare is None else (profile, compare)
         self.sides = tuple(map(Side, given, self.titles))
         self.profile = self.sides[0].profile
-        self._selected: Kept[Profile] = Kept(4)
-        self._compared: Kept[DifferenceTable] = Kept(4)
+        self._selected: LRUCache[Profile] = LRUCache(4)
+        self._compared: LRUCache[DifferenceTable] = LRUCache(4)
         self._difference: Difference | None = None
 
     def side(self, number: int) -> Side:

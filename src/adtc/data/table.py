@@ -359,12 +359,12 @@ class Data:
         names = (self.feature_names, self.labels, self.positive, self.groups, self.n_rows)
         digest.update(repr((names, [k for k, _ in self.references])).encode())
         codes = [self.y, self.z, *(codes for _, codes in self.references)]
-        for array, kind in [
+        for array, dtype in [
             (self.bits, "<u8"),
             (self.weights, "<i8"),
             *((c, "<i4") for c in codes),
         ]:
-            digest.update(np.ascontiguousarray(array, kind).data)
+            digest.update(np.ascontiguousarray(array, dtype).data)
         for name, data in self.tables:
             digest.update(f"{name} {data.fingerprint}".encode())
         return digest.hexdigest()

@@ -25,7 +25,7 @@ from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
 from adtc.engine.record import RunRecord
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.switches import Switches
 from adtc.engine.uses import MOST_VARIABLES, set_counts
 from adtc.engine.values import distinct_values, side_by_side
@@ -110,7 +110,7 @@ class Result:
         at = least_at(values, sign)
         if at is None:
             return None
-        return plain(Fraction(int(values.top[at]), int(values.bottom[at]))), self.tree(at)
+        return as_integer(Fraction(int(values.top[at]), int(values.bottom[at]))), self.tree(at)
 
 
 def run(

@@ -1,4 +1,4 @@
-"""What a finished computation tells: profiles of all good trees, and the trees themselves."""
+"""Profiles of all good trees, read from a finished computation, and the trees themselves."""
 
 from adtc.hooks import register
 from adtc.profiles.making import profile

@@ -1,4 +1,4 @@
-"""Ranges of reliance as bars from the least to the largest, one per variable: data and drawing."""
+"""Ranges of reliance as bars from the least to the largest, one per variable: data and picture."""
 
 from dataclasses import dataclass
 from typing import Any
