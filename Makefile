@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-against bench-peers paper stub sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,13 @@ REV ?= HEAD~1
 limits: $(READY) ## ask five questions that are too large, within limits; print what they took
 	$(BIN)/python benchmarks/limits.py
 
+bench-rows: ROWS ?= 1000000
+bench-rows: $(READY) ## load ROWS rows in batches, and print rows per second and peak memory
+	$(BIN)/python benchmarks/rows.py --rows $(ROWS)
+
+bench-forecasts: $(READY) ## forecast questions, answer them, and print both
+	$(BIN)/python benchmarks/forecasts.py
+
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)
 
@@ -86,6 +93,13 @@ stub: $(READY) ## write the typed stub of the native core anew
 
 sanitize: $(READY) ## run the core's tests with every access and operation checked
 	$(BIN)/python tools/sanitize.py
+
+# Less than a million inputs (COUNT=20000) or some time (SECONDS=120) leave the record as it is.
+fuzz: $(READY) ## try a million broken inputs, and put the record into the documentation
+	$(BIN)/python tools/fuzz $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
+
+mutants: $(READY) ## break every optimisation on purpose; a named test must notice each (ONLY=words)
+	$(BIN)/python tools/mutants.py $(if $(ONLY),$(ONLY),--record)
 
 clean: ## remove what was built
 	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

@@ -22,6 +22,8 @@ SECTIONS = {
     "fair": "One best tree: fewest errors under demographic parity",
     "near": "Trees near the best",
     "space": "All trees",
+    "votes": "How the trees near the best vote on each row",
+    "reliance": "How far the trees near the best rely on each variable",
 }
 
 
@@ -77,6 +79,11 @@ def cases() -> Iterable[tuple[Case, tuple[str, ...]]]:
         ("german-credit", 3),
     ):
         yield {"task": "space", "table": table, "depth": depth} | ANY, ("praxis", "arborenum")
+    for depth, share in ((4, "0.05"), (5, "0.1")):
+        asked = {"table": "compas-binned", "depth": depth, "leaf": 69, "share": share} | ANY
+        yield {"task": "votes"} | asked, ("praxis",)
+    asked = {"table": "compas-binned", "depth": 4, "leaf": 69, "share": "0.05"} | ANY
+    yield {"task": "reliance"} | asked, ("arborenum",)
 
 
 def _errors(table: str, depth: int, minsup: int = 1) -> Case:
@@ -114,7 +121,7 @@ def label(case: Case) -> str:
 
 def convention(case: Case) -> str:
     """Name what is counted, where that must be said."""
-    if case["task"] not in ("near", "space"):
+    if case["task"] in ("errors", "penalised", "f1", "fair"):
         return ""
     if not case.get("trivial_splits", True):
         return "C: "

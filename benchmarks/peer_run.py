@@ -52,9 +52,29 @@ def adtc_(case: Case, X: Any, y: Any, z: Any) -> Answer:
         return {"value": str(sum(cells.values())), "histogram": histogram}
     objective = f"error + {case['leaf']} * size"
     where = f"{objective} <= {1 + Fraction(case['share'])} * least({objective})"
+    if case["task"] == "votes":
+        where = f"{objective} <= {_rounded_bound(adtc, case, data, space, monitor)}"
+        votes = adtc.profile(
+            data, space, ["error", "size"], where=where, monitor=monitor
+        ).vote_shares()
+        return {"value": votes.total, "shares": votes.share(1).floats.tolist()}
+    if case["task"] == "reliance":
+        where = f"{objective} <= {_rounded_bound(adtc, case, data, space, monitor)}"
+        found = adtc.reliance(
+            data, space, where, variant="reliance_lossless_difference", monitor=monitor
+        )
+        ends = [[float(one.min), float(one.max)] for one in found]
+        return {"value": len(ends), "ranges": ends}
     found = adtc.count(data, space, where=where, monitor=monitor)
     (best,) = found.record.details["extremes"].values()
     return {"value": int(found), "best": int(Fraction(best))}
+
+
+def _rounded_bound(adtc: Any, case: Case, data: Any, space: Any, monitor: Any) -> int:
+    """Round the bound to the nearest whole objective, as the peers do."""
+    objective = f"error + {case['leaf']} * size"
+    best = adtc.optimize(data, space, minimize=objective, monitor=monitor).value
+    return round(best * (1 + float(Fraction(case["share"]))))
 
 
 def praxis_(case: Case, X: Any, y: Any, _: Any) -> Answer:
@@ -81,6 +101,14 @@ def _praxis_family(model: Any, case: Case, X: Any, y: Any, options: dict[str, An
         return {"value": str(model.count_trees()), "histogram": histogram}
     penalty, share = case["leaf"] / len(y), Fraction(case["share"])
     model.fit(X, y, lambda_reg=penalty, rashomon_mult=float(share), **shared)
+    if case["task"] == "votes":
+        # all predictions of all trees stand in one array: equal rows only once, or it does not fit
+        rows, place = np.unique(X, axis=0, return_inverse=True)
+        shares = np.asarray(model.get_p_per_sample(rows))[place.ravel()]
+        return {"value": int(model.count_trees()), "shares": shares.tolist()}
+    if case["task"] == "reliance":
+        ranges = model.get_exact_replacement_importance_intervals(X, y)
+        return {"value": len(ranges), "ranges": np.asarray(ranges).tolist()}
     best = int(model.get_min_objective())
     # It rounds the bound to the nearest whole objective: leave out what lies above the true one.
     within = sum(int(n) for value, n in model.get_root_histogram() if value <= best * (1 + share))

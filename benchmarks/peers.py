@@ -33,6 +33,7 @@ ENVIRONMENT = HERE.parent / ".venv-peers"
 SECONDS = 120  # for one tool on one case, unless told otherwise
 # A machine changes its speed within seconds, so tools with quick answers are asked in turn.
 ROUNDS, QUICK = 3, 0.1
+CLOSE = 1e-9  # shares and reliance of peers are floats
 HEAD = (
     "| question | answer | adtc s | MB | peer | its s | MB | its s / adtc s | agree |\n"
     "| --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | --- |"
@@ -164,6 +165,11 @@ def agreement(case: Case, ours: Run, theirs: Run, arrays: tables.Arrays) -> str:
         return ("yes, modulo 2^64" if wraps else "yes") if same else "NO"
     if case["task"] == "f1":
         return "yes" if abs(a["value"] - b["value"]) < 1e-9 else f"NO: {b['value']:.6f}"
+    if case["task"] in ("votes", "reliance"):
+        key = "shares" if case["task"] == "votes" else "ranges"
+        far = float(np.abs(np.array(a[key]) - np.array(b[key])).max())
+        same = a["value"] == b["value"] and far < CLOSE
+        return f"yes, within {far:.0e}" if same else f"NO: {b['value']:,}, up to {far:.2g} apart"
     if not b.get("proved", True):
         return f"not proved: {b['value']}"
     if a["value"] == b["value"]:

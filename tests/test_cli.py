@@ -492,7 +492,7 @@ MISTAKES = {
     ),
     "missing file": (["count", "nowhere.csv", "--target", "y"], "'nowhere.csv'"),
     "unknown table": (["count", "adlut"], "unknown table 'adlut'. Did you mean 'adult'"),
-    "folder instead of file": (["count", ".", "--target", "y"], "folder|directory"),
+    "folder with an empty file": (["count", ".", "--target", "y"], "empty.csv' is empty"),
     "empty file": (["count", "empty.csv", "--target", "y"], "empty"),
     "no target": (
         ["count", "small.csv"],

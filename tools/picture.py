@@ -18,7 +18,7 @@ import adtc
 from adtc.dashboard import make_app
 from adtc.dashboard.serving import listen
 
-COLOURS = 128  # keeps the file well under 200 kB
+COLOURS = 256  # as many as a palette holds; keeps the file well under 200 kB
 
 
 def question() -> adtc.Profile:

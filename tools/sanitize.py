@@ -6,11 +6,18 @@ One after the other: GCC 12 breaks on both together with vectors of 64 bytes.
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LEVELS = "portable;v3"
 LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so"}
+SANITIZED = """
+import sys
+from adtc._core import available_levels, load_level
+files = [load_level(level).__file__ for level in available_levels()]
+assert files and all(file.startswith(sys.argv[1]) for file in files), files
+"""
 
 
 def main() -> None:
@@ -28,14 +35,26 @@ def main() -> None:
             place = package / "adtc" / source.name
             if source.suffix not in (".so", ".pyd") and not place.exists():
                 place.symlink_to(source)
-        runtime = subprocess.run(
-            ["g++", f"-print-file-name={library}"], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        # -S: the hook of an editable installation would find the usual core instead of this one
+        environment = {
+            "PYTHONPATH": f"{package}{os.pathsep}{sysconfig.get_path('purelib')}",
+            # without the second, the first meets exceptions before it knows who throws them
+            "LD_PRELOAD": f"{runtime(library)} {runtime('libstdc++.so')}",
+            "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
+            "ASAN_OPTIONS": "detect_leaks=0",  # Python keeps what it likes until the end
+        }
+        run(sys.executable, "-S", "-c", SANITIZED, package, **environment)
         run(
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", ROOT / "tests" / "core",
-            LD_PRELOAD=runtime, PYTHONPATH=package, UBSAN_OPTIONS="halt_on_error=1",
-            ASAN_OPTIONS="detect_leaks=0",  # Python keeps what it likes until the end
+            sys.executable, "-S", "-m", "pytest", "-q", "-p", "no:cacheprovider",
+            ROOT / "tests" / "core", **environment,
         )  # fmt: skip
+        print(f"sanitize: {check} found nothing", flush=True)
+
+
+def runtime(library: str) -> str:
+    """Tell where the compiler keeps a library."""
+    command = ["g++", f"-print-file-name={library}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def run(*command: object, **environment: object) -> None:

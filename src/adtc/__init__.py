@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from adtc.certificates.claims import certify, certify_alternative
     from adtc.data import Data, datasets, describe, load_dataset, read
     from adtc.engine.bracket import Bracket
+    from adtc.engine.checkpoint import Checkpoint
     from adtc.engine.explain import explain
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
@@ -36,6 +37,7 @@ __all__ = [
     "ADTCError",
     "Bracket",
     "Certificate",
+    "Checkpoint",
     "Data",
     "Monitor",
     "Posterior",
@@ -78,6 +80,7 @@ _HOMES = {
     "adtc.certificates.claims": ("certify", "certify_alternative"),
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
     "adtc.engine.bracket": ("Bracket",),
+    "adtc.engine.checkpoint": ("Checkpoint",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
     "adtc.engine.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),

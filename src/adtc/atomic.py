@@ -127,7 +127,7 @@ def _renamed(target: Path) -> Iterator[IO[bytes]]:
     """Open a temporary file that is renamed at the end, and removed if there is none."""
     # by a digest of the name: beside a name of the greatest length, too, there is room for it
     mark = hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]
-    _remove_abandoned(target.parent, mark)
+    remove_abandoned(target.parent, mark)
     temporary, file = _created(target, mark)
     try:
         with file:
@@ -164,8 +164,8 @@ def _keep_permissions(file: IO[bytes], target: Path) -> None:
     os.fchmod(file.fileno(), stat.S_IMODE(before.st_mode))
 
 
-def _remove_abandoned(folder: Path, mark: str) -> None:
-    """Remove what writers of the same file left behind that are no longer at work."""
+def remove_abandoned(folder: Path, mark: str = "*") -> None:
+    """Remove what writers, of one file or of any, left behind that are no longer at work."""
     for path in folder.glob(f".adtc-{mark}-*.part"):
         with suppress(OSError), path.open("rb") as file:
             if _locked(file.fileno(), wait=False):

@@ -302,6 +302,7 @@ void Backward<Key, N>::add_leaf_adjoints(Index level, Index at, Index number, Wo
     const Leaves<Key>& leaves = circuit_.leaves;
     const Level<Key>& tensors = circuit_.levels[level];
     const Index id = circuit_.lattice->base[level] + number, size = numbers_.size();
+    if (id == 0 && !leaves.root_leaf) return;
     const CellView<Key> own = tensors.tensor(number);
     const auto counts = circuit_.counts.row(id), budgets = circuit_.budgets.row(id);
     for_each_label(counts, leaves.rule, [&](Index label) {
@@ -432,8 +433,6 @@ template class Backward<Index, Exact<1>>;
 template class Backward<Index, Exact<2>>;
 template class Backward<Index, Exact<0>>;
 template class Backward<Index, Real>;
-template class Backward<WideKey, Exact<1>>;
-template class Backward<WideKey, Exact<2>>;
 template class Backward<WideKey, Exact<0>>;
 template class Backward<WideKey, Real>;
 

@@ -574,10 +574,10 @@ void BayesPass::sum_above(const Control& control) {
         }
 }
 
-Choices BayesPass::choices(const Path& path, Index size, bool best) const {
+WeightedChoices BayesPass::choices(const Path& path, Index size, bool best) const {
     const Model& model = inner_->model;
     const Lattice& lattice = model.lattice;
-    Choices found;
+    WeightedChoices found;
     const Index width = model.bounded ? model.slots : 1;
     found.splits.resize(static_cast<std::size_t>(lattice.features * width));
     const auto weigh = [&](Index f, Values one, Values zero, double factor) {

@@ -75,7 +75,7 @@ struct LeafList {
 };
 
 /// What a node may become: a leaf, or a split on a feature with so many leaves on side 1.
-struct Choices {
+struct WeightedChoices {
     Scaled leaf;
     Index valid = 0;             ///< features that can split it
     std::vector<Scaled> splits;  ///< [feature][leaves on side 1 − 1]; one column if any number may be
@@ -103,7 +103,7 @@ class BayesPass {
 
     /// List what the node of a path may become, with the weights of all trees below it, or of the
     /// best one; `size` is its number of leaves, 0 for any.
-    Choices choices(const Path& path, Index size, bool best) const;
+    WeightedChoices choices(const Path& path, Index size, bool best) const;
 
     /// Hand probabilities down to all numbered paths. Marks in `live` those that a tree has with
     /// probability `least` or more; nothing is handed down from others. Lists leaves above the last level.

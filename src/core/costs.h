@@ -38,7 +38,7 @@ inline Index least_leaf(const Costs& costs, Index form, std::span<const Index> c
 
 /// Add two costs; infinity if either is.
 inline Index add_costs(Index a, Index b, Index infinity) {
-    return (a < infinity) & (b < infinity) ? a + b : infinity;
+    return ((a < infinity) & (b < infinity)) ? a + b : infinity;
 }
 
 }  // namespace adtc

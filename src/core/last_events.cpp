@@ -214,8 +214,6 @@ template class LastEvents<Index, Exact<1>>;
 template class LastEvents<Index, Exact<2>>;
 template class LastEvents<Index, Exact<0>>;
 template class LastEvents<Index, Real>;
-template class LastEvents<WideKey, Exact<1>>;
-template class LastEvents<WideKey, Exact<2>>;
 template class LastEvents<WideKey, Exact<0>>;
 template class LastEvents<WideKey, Real>;
 

@@ -169,7 +169,9 @@ bool fits_32_bits(const Table& table, const Leaves<Key>& leaves) {
 
 template <class Key, class T>
 Index fill(const LastLevelTask<Key>& task, Index first, Index stop, const Control& control, Part<Key>& part) {
-    return with_limbs(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
+    // large counts are as rare as wide keys
+    using Width = std::conditional_t<sizeof(T) == sizeof(Index), WideKey, Key>;
+    return with_limbs<Width>(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
         LastLevel<Key, L, T> level(task, limbs, part);
         PairWalk<T> walk(task.table, task.lattice, task.leaves.rule, task.wanted, control);
         walk.run(first, stop, [&](const PairCounts<T>& counts) { level.append(counts); });

@@ -91,14 +91,15 @@ struct Limbs {
     static TwoLimbs join(Limb low, Limb high) { return static_cast<TwoLimbs>(high) << 64 | low; }
 };
 
-/// Call `use` with the arithmetic for so many limbs.
-template <class Use>
+/// Call `use` with the arithmetic for so many limbs, beside keys of some width: next to wide ones, which
+/// are rare, numbers of any size go one way, so that it is compiled once.
+template <class Key, class Use>
 decltype(auto) with_limbs(Index limbs, Use use) {
-    switch (limbs) {
-        case 1: return use(Limbs<1>{});
-        case 2: return use(Limbs<2>{});
-        default: return use(Limbs<0>{limbs});
+    if constexpr (sizeof(Key) == sizeof(Index)) {
+        if (limbs == 1) return use(Limbs<1>{});
+        if (limbs == 2) return use(Limbs<2>{});
     }
+    return use(Limbs<0>{limbs});
 }
 
 }  // namespace adtc

@@ -237,7 +237,7 @@ void add_pairs(const Slices& slices, Index plane, std::span<const Index> chosen,
 
 template <class T>
 void count_pairs(const Slices& slices, const Table& table, std::span<const Index> chosen, Cube<T> out) {
-    std::memset(out.data, 0, sizeof(T) * static_cast<std::size_t>(out.planes * out.rows * out.columns));
+    std::fill_n(out.data, out.planes * out.rows * out.columns, T{0});  // may be none at all
     for (Index p = 0; p < table.planes(); ++p)
         add_pairs(slices, p, chosen, static_cast<T>(T{1} << table.plane_shift[p]), out[table.plane_group[p]].data,
                   out.columns);

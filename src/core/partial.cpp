@@ -186,7 +186,7 @@ Index PartialTrees<Key>::trivial_pairs(const TreeList<Key>& ones, Index i, const
 template <class Key>
 TreeList<Key> PartialTrees<Key>::join(Position at, const TreeList<Key>& ones, const TreeList<Key>& zeros) {
     const auto limit = budgets(at);
-    return with_limbs(limbs_, [&]<int L>(Limbs<L> limbs) {
+    return with_limbs<Key>(limbs_, [&]<int L>(Limbs<L> limbs) {
         CellTable<Key, L> table(limbs, ones.functionals);
         std::vector<Limb> product(static_cast<std::size_t>(limbs_));
         for (Index i = 0; i < ones.size(); ++i) {
@@ -230,7 +230,7 @@ Context<Key> PartialTrees<Key>::below(Position at, const Context<Key>& context, 
     Context<Key> made;
     made.slots.build(child.keys.data(), child.size());
     made.weights.resize(static_cast<std::size_t>(child.size() * limbs_), 0);
-    with_limbs(limbs_, [&]<int L>(Limbs<L> limbs) {
+    with_limbs<Key>(limbs_, [&]<int L>(Limbs<L> limbs) {
         for (Index i = 0; i < child.size(); ++i)
             for (Index j = 0; j < sibling.size(); ++j) {
                 const Index slot = context.slots.find(child.keys[i] + sibling.keys[j]);
@@ -302,7 +302,7 @@ SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& con
     for (const Index f : features) {
         const TreeList<Key> ones = every(child(at, f, false)), zeros = every(child(at, f, true));
         std::vector<Limb> total(static_cast<std::size_t>(limbs_), 0);
-        with_limbs(limbs_, [&]<int L>(Limbs<L> limbs) { add_pairs(at, context, ones, zeros, limbs, total.data()); });
+        with_limbs<Key>(limbs_, [&]<int L>(Limbs<L> limbs) { add_pairs(at, context, ones, zeros, limbs, total.data()); });
         if (!Limbs<0>{limbs_}.positive(total.data())) continue;
         found.features.push_back(f);
         found.counts.insert(found.counts.end(), total.begin(), total.end());

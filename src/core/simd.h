@@ -8,6 +8,10 @@
 #include <immintrin.h>
 #endif
 
+#if defined(ADTC_SHARED)
+#error "objects that levels share must not depend on the width of vectors: see CMakeLists.txt"
+#endif
+
 namespace adtc {
 
 #if defined(__AVX512BW__)

@@ -182,7 +182,7 @@ class LevelFiller {
 
 template <class Key>
 Index fill_level(const LevelTask<Key>& task, std::span<const Index> numbers, const Control& control, Part<Key>& part) {
-    return with_limbs(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
+    return with_limbs<Key>(part.cells.limbs, [&]<int L>(Limbs<L> limbs) {
         LevelFiller<Key, L> filler(task, limbs, control, part);
         for (const Index number : numbers) {
             control.check();

@@ -250,12 +250,11 @@ struct SetCounts {
     }
 };
 
-/// Call `use` with as many words as hold a bit for each variable.
-template <class Use>
+/// Call `use` with enough words for a bit for each variable: a few sizes only, each is compiled anew.
+template <class Key, class Use>
 auto with_words(Index words, Use use) {
-    if (words <= 1) return use.template operator()<1>();
-    if (words <= 2) return use.template operator()<2>();
-    if (words <= 4) return use.template operator()<4>();
+    if constexpr (sizeof(Key) == sizeof(Index))
+        if (words <= 2) return use.template operator()<2>();
     if (words <= 16) return use.template operator()<16>();
     throw std::invalid_argument("more variables than masks hold");
 }
@@ -271,7 +270,7 @@ template <class Key>
 std::vector<Limb> weighted_counts(const CircuitView<Key>& circuit, const RootGroups& groups, Cube<const Limb> weights,
                                   Index limbs, Index most_bytes, const Control& control) {
     check_labels(circuit);
-    return with_limbs(limbs, [&]<int L>(Limbs<L> arithmetic) {
+    return with_limbs<Key>(limbs, [&]<int L>(Limbs<L> arithmetic) {
         WeightedCounts<L> sums{weights, arithmetic, circuit.leaves.trivial_splits, most_bytes};
         return GoodCells<Key, WeightedCounts<L>>(circuit, groups, sums, control).add_up().values;
     });
@@ -282,7 +281,7 @@ std::vector<std::uint64_t> minimal_variable_sets(const CircuitView<Key>& circuit
                                                  const FeatureVariables& variables, Index words, Index most_bytes,
                                                  const Control& control) {
     check_labels(circuit);
-    return with_words(words, [&]<int Words>() {
+    return with_words<Key>(words, [&]<int Words>() {
         MinimalSets<Words> sums{variables, circuit.leaves.trivial_splits, most_bytes};
         const auto total = GoodCells<Key, MinimalSets<Words>>(circuit, groups, sums, control).add_up();
         typename MinimalSets<Words>::Sets sets;
@@ -301,7 +300,7 @@ VariableSetCounts variable_set_counts(const CircuitView<Key>& circuit, const Roo
                                       const FeatureVariables& variables, Index words, Index limbs, Index most_bytes,
                                       const Control& control) {
     check_labels(circuit);
-    return with_words(words, [&]<int Words>() {
+    return with_words<Key>(words, [&]<int Words>() {
         SetCounts<Words> sums{variables, Limbs<0>{limbs}, circuit.leaves.trivial_splits, most_bytes};
         const auto total = GoodCells<Key, SetCounts<Words>>(circuit, groups, sums, control).add_up();
         VariableSetCounts found;

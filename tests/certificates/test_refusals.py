@@ -5,6 +5,7 @@ import gzip
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from adtc.algebra.trees import parse_tree
 from adtc.certificates import verify as verifier
 from adtc.cli import main
 from adtc.errors import DataError, QueryError
+from adtc.show.certificate import certificate_html
 
 WHERE = "acc >= 0.6 and dp <= 0.4"
 RULE = "<job = cook, yes, no>"
@@ -342,3 +344,68 @@ def test_the_commands_tell_programs_and_people(people: Path, tmp_path: Path) -> 
     used = run("certify", *options, "--baseline", "used", "--floor", "acc >= 0.7", "-o", claim)
     assert json.loads(used.stdout)["kind"] == "alternative", used.stderr
     assert run("verify", claim, people).exit_code == 0
+
+
+@pytest.mark.parametrize("deep", ["[", '{"t1":'])
+def test_a_file_nested_without_end_is_refused(people: Path, deep: str) -> None:
+    content = certified(people).to_bytes()[:-2] + b',"x":' + deep.encode() * 100_000
+    assert refusal(content, people) == "it is no certificate of adtc, or a damaged one"
+
+
+def test_a_field_may_be_long(people: Path) -> None:
+    people.write_text(PEOPLE.replace("Rome", "R" * 200_000), encoding="utf-8")
+    path = certified(people).save(people.parent / "claim.json")
+    assert adtc.verify(path, people).reason is None
+
+
+@pytest.mark.parametrize("table", [None, 7, {}, {"file": None}, []])
+def test_a_misshapen_certificate_is_refused_by_the_file_alone(
+    people: Path, table: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content = forged(certified(people), "table", value=table)
+    path = people.parent / "claim.json"
+    path.write_bytes(content)
+    assert verifier.main([str(path), str(people)]) == 1
+    assert verifier.MISSHAPEN in capsys.readouterr().out
+    assert adtc.verify(path, people).reason == verifier.MISSHAPEN
+
+
+def test_what_no_tree_tests_is_said_and_checked(people: Path) -> None:
+    data = read(people)
+    space = adtc.Space(max_depth=1)
+    banned = data.features[0].column
+    made = adtc.certify(data, replace(space, banned=banned), "error >= 0")
+    assert f"no test of {banned}" in made.claim
+    assert made.count < adtc.certify(data, space, "error >= 0").count
+    path = made.save(people.with_name("claim.json"))
+    assert adtc.verify(path, people).valid
+    for tests in ({"required": banned}, {"root": banned}, {"max_variables": 1}):
+        with pytest.raises(QueryError, match="class cannot say which tests come first"):
+            adtc.certify(data, replace(space, **tests))
+
+
+def test_the_tree_shown_is_scored_on_held_out_rows(people: Path) -> None:
+    data = read(people)
+    names, *lines = (line.split(";") for line in people.read_text().splitlines()[::2])
+    unknown = ["40", "cook", "Rome", "x", "no", "yes"]  # of no known group
+    columns = map(list, zip(*lines, unknown, strict=True))
+    frame = dict(zip(names, columns, strict=True))
+    both = data.with_table("test", frame | {"age": [int(age) for age in frame["age"]]})
+    made = adtc.certify(both, adtc.Space(max_depth=1), minimize="error")
+    (held,) = made.document["held_out"]
+    tree = adtc.optimize(data, adtc.Space(max_depth=1)).tree
+    rows = dict(both.tables)["test"]
+    expected = adtc.score(tree, rows, ["error", "acc"])
+    assert (held["rows"], held["no_group"]) == (len(lines) + 1, 1)
+    assert held["metrics"]["acc"] == str(expected["acc"])
+    low, high = held["acc_interval"]
+    assert low <= float(expected["acc"]) <= high
+    assert sum(group["rows"] for group in held["groups"]) == len(lines)
+    found = adtc.verify(made.save(people.with_name("claim.json")), people)
+    assert found.valid
+    assert "held-out rows of test: they are not in this table" in str(found)
+    page = certificate_html(made, data)
+    assert "On held-out rows" in page
+    assert "95 % interval" in page
+    alone = adtc.certify(data, adtc.Space(max_depth=1), minimize="error")
+    assert "On held-out rows" not in certificate_html(alone, data)

@@ -199,3 +199,17 @@ def test_a_limit_gives_what_was_found(people, monkeypatch) -> None:
     assert (told["exists"], told["count"], told["status"]) == (None, None, "partial")
     assert told["stopped"] == ["the clock ran out."]
     assert "not found within the limits: the clock ran out." in audit(people, *asked).stdout
+
+
+def test_a_name_of_a_page_gets_the_page_and_others_the_text(people, tmp_path) -> None:
+    page, words = tmp_path / "audit.html", tmp_path / "audit.txt"
+    asked = ["--decision", "said", "--drop", "score"]
+    told = json.loads(audit(people, *asked, "-o", str(page), "--json").stdout)
+    assert told["report"] == str(page)
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    printed = audit(people, *asked, "-o", str(words)).stdout
+    assert words.read_text().splitlines()[0] in printed
+    assert "<html" not in words.read_text()
+    both = audit(people, *asked, "-o", str(page), "--report", str(tmp_path / "other.html"))
+    assert both.exit_code == 2
+    assert "would both be the page" in both.stderr

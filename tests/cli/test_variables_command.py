@@ -90,3 +90,19 @@ def test_reliance_comes_with_exact_ends(good, tmp_path):
     assert "model reliance" in run(str(path), "--reliance", "--where", "error <= 290")
     assert "as a number" in run(str(path), "--reliance", "--where", "error <= least(error)", code=2)
     assert "reliance" not in json.loads(run(*GERMAN, "--json"))["variables"][0]
+
+
+@pytest.mark.parametrize("of", [[], ["--reliance-of", "duration"]])
+def test_pictures_of_reliance(tmp_path, of):
+    path = tmp_path / "reliance.svg"
+    said = run(*GERMAN, "--where", "error <= 298", "--reliance-plot", str(path), *of)
+    assert str(path) in said
+    drawn = path.read_text()
+    assert ("MCR" in drawn) == bool(of)
+    assert ("checking_status" in drawn) == (not of)
+
+
+def test_a_column_without_a_picture_is_refused():
+    assert "give --reliance-plot FILE" in run(*GERMAN, "--reliance-of", "age", code=2)
+    said = run(*GERMAN, "--reliance-of", "agee", "--reliance-plot", "x.png", code=2)
+    assert "unknown variable 'agee'" in said

@@ -145,3 +145,14 @@ def test_mistakes_in_options(options: list[str], said: str) -> None:
     result = CliRunner().invoke(main, ["votes", *GOOD, *options])
     assert result.exit_code != 0
     assert said in str(result.exception) + result.stderr
+
+
+def test_ambiguity_and_discrepancy_by_tolerance(tmp_path: Path) -> None:
+    path = tmp_path / "curves.png"
+    told = answer(*GOOD, "--baseline", "class", "--multiplicity", str(path))
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert told["files"] == [str(path)]
+    assert told["multiplicity"]["trees"][-1] == told["total"]
+    assert told["multiplicity"]["ambiguity"] == sorted(told["multiplicity"]["ambiguity"])
+    refused = run(*GOOD, "--multiplicity", str(path))
+    assert (refused.exit_code, "give --baseline" in refused.stderr) == (2, True)

@@ -505,7 +505,16 @@ def test_dense_products_of_more_cells_than_a_lane_can_sum(core):
     product_of_two(core, [every[:300], every[:5000]], limbs=2)
 
 
-@pytest.mark.parametrize("limit", [2**63, 2**64, 2**100])
+@pytest.mark.parametrize("power", [31, 32, 63, 64, 127, 128])
+@pytest.mark.parametrize("dense", [False, True])
+def test_products_that_just_reach_a_width_or_just_do_not(core, power, dense):
+    half = power // 2
+    for one, other in ((2**half, 2 ** (power - half)), (2**power - 1, 1), (2 ** (power - 1), 2)):
+        lists = [[(0, one, ()), (1, one, ())], [(0, other, ()), (3, other, ())]]
+        product_of_two(core, lists, limbs=power // 64 + 1, dense=dense)
+
+
+@pytest.mark.parametrize("limit", [2**31, 2**32, 2**63, 2**64, 2**100])
 def test_wide_keys_at_their_boundaries(core, limit):
     rng = np.random.default_rng(3)
     lists = [cells_of(rng, 60, 2 * limit) for _ in range(2)]

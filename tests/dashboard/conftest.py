@@ -1,6 +1,7 @@
 """A small profile with awkward names, a running dashboard over it, and a real browser."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,16 @@ def other() -> Profile:
 @pytest.fixture(scope="session")
 def pair(small: Profile, other: Profile) -> tuple[Profile, Profile]:
     return small, other
+
+
+@pytest.fixture(scope="session")
+def credit() -> Profile:
+    """Good trees on a bundled table with a column of decisions and a further table."""
+    data = adtc.load_dataset("german-credit", nbins=2).split(0.3, seed=0)
+    data = replace(data, references=(("model", (data.y + data.z) % 2),))
+    space = adtc.Space(max_depth=2, relminsup=0.1)
+    metrics = ["size", "acc", "dp", "test.acc"]
+    return adtc.profile(data, space, metrics, where="acc >= 0.65")
 
 
 @pytest.fixture(scope="session")

@@ -425,6 +425,12 @@ def test_many_clients_get_the_bytes_of_one(server: str, n: int) -> None:
         lambda: ("compare", {"x": "acc", "y": "size", "bins": chance.randint(2, 12)}),
         lambda: ("tree", {"side": chance.randint(1, 2), "seed": chance.randint(0, 300)}),
         lambda: ("count", {"where": "acc >= "}),
+        lambda: ("people", {"where": f"acc >= 0.{chance.randint(4, 6)}"}),
+        lambda: ("rows", {"start": chance.randint(0, 40), "n": 20, "sort": "share"}),
+        lambda: ("person", {"row": chance.randint(1, 60), "seed": chance.randint(0, 9)}),
+        lambda: ("variables", {"where": f"acc >= 0.{chance.randint(4, 6)}"}),
+        lambda: ("builder", {"steps": chance.choice(["", "f0", "f0,1l0", "f3"]), "by": "acc"}),
+        lambda: ("complete", {"steps": "f0", "seed": chance.randint(0, 99)}),
     ]
     plans = [[chance.choice(kinds)() for _ in range(n)] for _ in range(8)]
     urls = [[f"{server}/api/{n}?{urlencode(p)}" for n, p in plan] for plan in plans]

@@ -7,6 +7,7 @@ import pytest
 from browsing import Watched, serving
 
 import adtc
+from adtc.profiles import Profile
 from screenshots import (
     SHARE,
     add_style,
@@ -61,6 +62,52 @@ def test_the_dashboard_looks_as_stored(page_of: Any, width: int, scheme: str) ->
     check_screenshot(
         f"dashboard-{width}-{scheme}", page_of(width, scheme).screenshot(full_page=width < 500)
     )
+
+
+PANELS = {
+    "people": ".deciding svg",
+    "builder": ".place.test",
+    "variables": ".variables tbody tr",
+    "further": "#further-map .diagonal",
+}
+
+
+@pytest.fixture(scope="module")
+def panel_of(chromium: Any, credit: Profile) -> Iterator[Any]:
+    """Open a panel at a width and a colour scheme."""
+    from adtc.dashboard import make_app
+
+    step = credit.builder().choices().features[0].number
+    contexts = []
+    with serving(make_app(credit)) as address:
+
+        def open_panel(tab: str, width: int, scheme: str) -> Any:
+            context = chromium.new_context(
+                viewport={"width": width, "height": SIZES[width]},
+                color_scheme=scheme,
+                reduced_motion="reduce",
+                bypass_csp=True,
+            )
+            contexts.append(context)
+            page = Watched(context.new_page())
+            page = page.open(f"{address}/#tab={tab}&steps=f{step}&rank=5")
+            page.wait_for_selector(PANELS[tab])
+            use_stored_font(page)
+            page.wait_for_function("() => !document.querySelector('.waiting, [aria-busy=true]')")
+            return page
+
+        yield open_panel
+        for context in contexts:
+            context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", SIZES)
+@pytest.mark.parametrize("tab", PANELS)
+def test_a_panel_looks_as_stored(panel_of: Any, tab: str, width: int, scheme: str) -> None:
+    page = panel_of(tab, width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    check_screenshot(f"panel-{tab}-{width}-{scheme}", page.screenshot(full_page=width < 500))
 
 
 @pytest.mark.parametrize("width", SIZES)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import adtc
 from adtc.data import datasets, load_dataset, read
 from adtc.errors import DataError
 
@@ -170,7 +171,9 @@ def test_blank_separated_tables(file, rows, features, constant, ones):
     assert (data.dense() == plain[:, [int(name) for name in data.feature_names]]).all()
 
 
-def test_duplicate_names_in_a_real_table():
+def test_columns_that_a_real_table_has_twice():
     path = shared("compas", "cox-violent-parsed_filt.csv")
-    with pytest.raises(DataError, match="more than one column named 'decile_score'"):
-        read(path, target="event")
+    found = adtc.describe(path, target="event")
+    twice = [w.column for w in found.warnings if w.kind == "repeated"]
+    assert twice == ["decile_score", "priors_count"]
+    assert sum(c.name == "decile_score" for c in found.columns) == 1

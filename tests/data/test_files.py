@@ -121,13 +121,21 @@ def test_types_override_keeps_the_spelling(write):
         ("a b\n1 2\n1 2 3\n" * 9, "fields, but .* were expected"),
         (b"a,b\nx,1\n\xe4,2\n", "line 3 of '.*' is not UTF-8 text; convert the file"),
         (b"a\xff,b\nx,1\n", "line 1 of '.*' is not UTF-8 text"),
-        ("a,b,a\n1,2,3\n", "has more than one column named 'a'; rename all but one"),
+        ("a,b,a\n1,2,3\n", "has more than one column named 'a', with different values; rename"),
+        ("a,a\n,\nx,X\n", "has more than one column named 'a', with different values"),
     ],
 )
 def test_what_cannot_be_read(write, content, message):
     with pytest.raises(DataError, match=message) as caught:
         read_table(write(content))
     assert "\n" not in str(caught.value)
+
+
+def test_equal_columns_of_one_name_are_one(write):
+    table = read_table(write("a,b,a,y,a\n1,u,1,0,1\n2,v,2,1,2\n"))
+    assert table.to_pydict() == {"a": ["1", "2"], "b": ["u", "v"], "y": ["0", "1"]}
+    data = read(write("b,a,b,y\n1,u,1,0\n2,v,2,1\n"), target="y")
+    assert data.feature_names == ("b <= 1.5", "a = v")
 
 
 def test_undecodable_text_far_below_the_head(write):
@@ -138,7 +146,7 @@ def test_undecodable_text_far_below_the_head(write):
 def test_missing_file_and_directory(tmp_path):
     with pytest.raises(DataError, match=r"there is no file '.*none.csv'"):
         read(tmp_path / "none.csv", target="y")
-    with pytest.raises(DataError, match="is a directory; give the path of a CSV or Parquet file"):
+    with pytest.raises(DataError, match="has no Parquet or CSV file in it"):
         read(tmp_path, target="y")
 
 
@@ -213,3 +221,10 @@ def test_a_new_table_of_many_columns_is_not_listed_for_each_of_them(monkeypatch)
     bits = data.binarize(pa.table(columns))
     assert bits.shape == (n, 1)
     assert len(lists) < 10
+
+
+def test_a_missing_value_that_is_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("a,y\n1,0\n0,1\n", encoding="utf-8")
+    with pytest.raises(DataError, match=r"'\?' is not UTF-8 text, as it should be here"):
+        read(path, target="y", na=["\ud800"])

@@ -268,8 +268,10 @@ def test_tables_that_do_not_fit(frame, options, message):
 
 def test_duplicate_names_in_frames():
     table = pa.table([[1, 2], [3, 4], [0, 1]], names=["a", "a", "y"])
-    with pytest.raises(DataError, match="more than one column named 'a'"):
+    with pytest.raises(DataError, match="more than one column named 'a', with different values"):
         Data.from_frame(table, target="y")
+    same = pa.table([[1, 2], [1, 2], [0, 1]], names=["a", "a", "y"])
+    assert Data.from_frame(same, target="y").feature_names == ("a <= 1.5",)
     with pytest.raises(DataError, match=r"the frame cannot be read: Duplicate column names"):
         Data.from_frame(table.to_pandas(), target="y")
 

@@ -15,6 +15,8 @@ import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit as circuits
 from adtc.engine import fast
+from adtc.engine.levels import all_trees
+from adtc.engine.parts import ranges
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
 from adtc.engine.wide import counts_of, total_of
@@ -211,7 +213,7 @@ def test_numbers_that_just_fit_and_just_do_not(depth, n_features, n_labels, widt
     data = without_rows(n_features, n_labels)
     space = adtc.Space(max_depth=depth, minsup=0)
     assert adtc.count(data, space, engine="fast") == expected
-    assert circuits.all_trees(depth, n_features, n_labels) == expected
+    assert all_trees(depth, n_features, n_labels) == expected
 
 
 def test_wide_numbers_by_size():
@@ -290,10 +292,10 @@ def test_levels_without_a_live_path():
 
 @given(paths=NUMBERS, least=st.integers(0, 12))
 def test_jobs_cover_every_feature_that_has_paths_once(paths, least):
-    ranges = circuits._ranges(paths, least)
-    covered = [f for some in ranges for f in some]
+    jobs = ranges(paths, least)
+    covered = [f for some in jobs for f in some]
     assert covered == sorted(set(covered))
     assert {f for f, n in enumerate(paths) if n} <= set(covered)
-    held = [sum(paths[f] for f in some) for some in ranges]
+    held = [sum(paths[f] for f in some) for some in jobs]
     assert all(n >= max(1, least) for n in held[:-1])
     assert all(held)

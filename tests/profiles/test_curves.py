@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_crosstab import PROFILES, small
+from voting_samples import baselines, labels_of, samples
 
 import adtc
+import oracle
 from adtc.engine.wide import counts_of, limbs_of
+from adtc.errors import QueryError
 from adtc.profiles.marginals import Moments
 from adtc.profiles.profile import Profile
 
@@ -203,3 +206,46 @@ def test_a_best_of_zero_admits_only_zero():
     curve = profile.tolerance_curve(f"error - {best}")
     assert curve.best == 0
     assert curve.within(1000) == profile.where(f"error = {best}").count
+
+
+@given(samples(), st.data())
+@settings(max_examples=20)
+def test_ambiguity_and_discrepancy_by_tolerance(sample, data):
+    profile = sample.profile("error", "size")
+    h0 = data.draw(baselines(sample.table))
+    found = profile.multiplicity_curve(labels_of(sample.data, h0), objective="error + size")
+    errors = [oracle.measure(t, sample.table).size + wrong(sample.table, t) for t in sample.trees]
+    for at, tolerance in enumerate(found.tolerances):
+        limit = min(errors) * (1 + tolerance)
+        trees = [t for t, e in zip(sample.trees, errors, strict=True) if e <= limit]
+        assert found.trees[at] == len(trees)
+        changed = [
+            {r for r, row in enumerate(sample.table.rows) if oracle.predict(t, row) != h0[r]}
+            for t in trees
+        ]
+        total = sample.table.total
+        people = [sum(map(sample.table.weight, rows)) for rows in changed]
+        assert found.discrepancy[at] == Fraction(max(people), total)
+        some = sum(map(sample.table.weight, set().union(*changed)))
+        assert found.ambiguity[at] == Fraction(some, total)
+
+
+def wrong(table: oracle.Table, tree: oracle.Tree) -> int:
+    return sum(
+        table.weight(r)
+        for r, row in enumerate(table.rows)
+        if oracle.predict(tree, row) != table.y[r]
+    )
+
+
+def test_few_of_many_tolerances():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    good = adtc.profile(data, adtc.Space(2, relminsup="0.1"), ["error"], where="error <= 300")
+    every = good.multiplicity_curve("class", steps=100)
+    few = good.multiplicity_curve("class", steps=3)
+    assert len(few.tolerances) == 3 < len(every.tolerances)
+    curves = [zip(c.tolerances, c.ambiguity, c.discrepancy, strict=True) for c in (few, every)]
+    assert set(curves[0]) <= set(curves[1])
+    assert few.to_json()["trees"][-1] == good.count
+    with pytest.raises(QueryError, match="steps is 0"):
+        good.multiplicity_curve("class", steps=0)

@@ -65,6 +65,25 @@ def test_searched_fronts_equal_those_of_profiles(question, engine, tabled):
         assert adtc.count(data, space, where_it_is) == front.trees[i]
 
 
+@given(asked())
+@settings(max_examples=60)
+def test_fronts_at_once_equal_searched_ones(question):
+    data, space, where, up, down = question
+    search = fronts.Search(data, space, maximize=up, minimize=down, where=where, counts=True)
+    found = search.at_once()
+    if found is None:  # only where depths or variables are told apart
+        return
+    expected = adtc.pareto(data, space, maximize=up, minimize=down, where=where, counts=True)
+    assert (found.points, found.trees) == (expected.points, expected.trees)
+    for point, tree in zip(found.points, found.witnesses, strict=True):
+        assert tuple(adtc.score(tree, data, [*up, *down]).values()) == point
+
+
+def test_what_takes_longer_than_a_moment_is_not_found_at_once(monkeypatch):
+    monkeypatch.setattr(fronts, "_MOMENT", 0.0)
+    assert fronts.Search(small(), adtc.Space(max_depth=2), minimize="error").at_once() is None
+
+
 @given(problems(max_rows=9, max_features=4), st.data())
 @settings(max_examples=100)
 def test_no_tree_falls_below_a_limit(problem, drawn):

@@ -5,6 +5,8 @@ import hashlib
 import io
 import json
 import os
+import subprocess
+import sys
 import warnings
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -439,7 +441,15 @@ FORGERIES = {
         "its metric 'f1' is not among those asked for",
     ),
     "metric that is none": (with_manifest(metrics={"acc": ["%"]}), "it cannot be unpacked"),
+    "metric of other cells": (
+        with_manifest(metrics={"size": "k0", "acc": "k0 + sizee"}),
+        "its metrics are not computed from its cells",
+    ),
     "no record": (with_manifest(record=[]), "it cannot be unpacked"),
+    "record without rows": (
+        with_manifest(record={"data": {"rows": None}}),
+        "it cannot be unpacked|its record does not tell the number of rows",
+    ),
     "number of rows": (with_manifest(cells=7), "another number of rows than told"),
     "no circuit array": (
         lambda members: members.pop("circuit/level0.keys.npy"),
@@ -573,6 +583,41 @@ def test_a_packed_table_is_refused(tmp_path):
     path = forged(made().save(tmp_path / "run.adtc"), packed)
     with pytest.raises(adtc.ADTCError, match="its table of cells is packed"):
         load_profile(path)
+
+
+def test_a_packing_that_there_is_not_is_refused_and_does_not_end_the_process(tmp_path):
+    def unknown(members):  # in Thrift: field 4, a number of 32 bits, none of the known codecs
+        cells = members["cells.parquet"]
+        packed = b"key\x15\x00"
+        assert packed in cells
+        members["cells.parquet"] = cells.replace(packed, b"key\x15\x7e")
+
+    path = forged(made().save(tmp_path / "run.adtc"), unknown)
+    code = "import sys, adtc; adtc.load_profile(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "run.adtc' is damaged, or was changed after it was saved" in done.stderr
+
+
+def _other_counts(members):
+    content = io.BytesIO()
+    np.save(content, 0 * np.load(io.BytesIO(members["circuit/inside.counts.npy"])))
+    members["circuit/inside.counts.npy"] = content.getvalue()
+
+
+def _other_twins(members):
+    told = json.loads(members["circuit.json"])
+    told["twins"][0][0][1] = [[]]
+    members["circuit.json"] = json.dumps(told).encode()
+
+
+@pytest.mark.parametrize("change", [_other_counts, _other_twins])
+def test_drawing_from_a_forged_circuit_is_refused_in_one_sentence(tmp_path, change):
+    path = forged(made().save(tmp_path / "run.adtc", circuit=True), change)
+    with pytest.raises(adtc.errors.DataError, match=r"run\.adtc' is damaged, or was changed"):
+        load_profile(path).draw(50, seed=0)
 
 
 def test_what_packs_well_is_saved_so_that_it_can_be_loaded(tmp_path, monkeypatch):

@@ -12,6 +12,7 @@ from adtc.profiles.bins import Bin, Bins
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.curves import Optimum, PenaltyCurve, ToleranceCurve
 from adtc.profiles.marginals import Marginal
+from adtc.profiles.multiplicity import MultiplicityCurve
 from adtc.show import plot
 from adtc.show.charts import front_data, marginal_data, penalty_data, tolerance_data
 from adtc.show.heatmap import (
@@ -24,6 +25,7 @@ from adtc.show.heatmap import (
     thinned,
 )
 from adtc.show.painting import free_place, step_path
+from adtc.show.ranges import loss_data, range_data
 from adtc.show.style import compact, count_forms, fitted, ink_on, log_ticks, measure
 
 pytest.importorskip("matplotlib")
@@ -272,6 +274,11 @@ SHOWN = {
         ),
         {},
     ),
+    "multiplicity": (
+        MultiplicityCurve("h0", "error", 1, (Fraction(0), Fraction(1)), (1, 9), *[(0, 1)] * 2),
+        {},
+    ),
+    "no multiplicity": (MultiplicityCurve("h0", "error", None, (), (), (), ()), {}),
     "no penalty": (PenaltyCurve("error", "size", (), ()), {"title": "none"}),
 }
 
@@ -364,3 +371,20 @@ def test_mistakes_are_named(profile, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(adtc.ADTCError, match=r"pip install 'adtc\[plot\]'"):
         plot(table)
+
+
+def test_reliance_shows_all_trees_inside_its_range():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space = adtc.Space(max_depth=2, relminsup=0.2)
+    good = adtc.profile(data, space, ["error"], where="error <= 298")
+    drawn = loss_data(good.reliance("checking_status"))
+    assert round(sum(10**log for *_, log in drawn.points)) == good.count
+    assert min(x for x, *_ in drawn.points) == pytest.approx(drawn.low)
+    assert max(x for x, *_ in drawn.points) == pytest.approx(drawn.high)
+    ranges = range_data(adtc.reliance(data, space, "error <= 298"))
+    body = ranges.bodies[ranges.names.index("checking_status")]
+    assert max(body) == 1
+    assert body[0] > 0
+    assert body[-1] > 0
+    for thing in (good.reliance("checking_status"), adtc.reliance(data, space, "error < 0")):
+        assert plot(thing).to_bytes("png", dpi=60).startswith(b"\x89PNG")

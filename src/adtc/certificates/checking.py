@@ -23,7 +23,7 @@ from adtc.data.frames import arrow_table
 from adtc.engine.monitor import Monitor
 from adtc.engine.questions import count
 from adtc.engine.spaces import space_from_json
-from adtc.errors import DataError, NotExactError, QueryError, TooLargeError
+from adtc.errors import ADTCError, DataError, NotExactError, QueryError, TooLargeError
 from adtc.profiles.verification import Verification
 from adtc.profiles.verification import verify as verify_profile
 
@@ -105,7 +105,9 @@ def _verify_certificate(
         columns = _columns(table, claim["table"])
     except plain.Refused as refusal:
         return Verification(path, (), (), str(refusal))
-    except (LookupError, TypeError):
+    except ADTCError:  # about the table, and for its owner
+        raise
+    except plain.WRONG:
         return Verification(path, (), (), plain.MISSHAPEN)
     report = plain.verify(content, columns, quick=not recount)
     checked, trusted = report.checked, report.trusted
@@ -169,7 +171,8 @@ def _counted(
 
 
 def _data(reading: plain.Reading) -> Data:
-    features = tuple(Feature(name, name) for name in reading.names)
+    named = zip(reading.names, reading.columns, strict=True)
+    features = tuple(Feature(name, column) for name, column in named)
     labels, groups = tuple(reading.labels), tuple(reading.groups)
     return Data(
         name="table",

@@ -31,6 +31,7 @@ from adtc.engine.run import Engine
 from adtc.engine.score import score
 from adtc.engine.spaces import space_to_json
 from adtc.errors import NotExactError, QueryError, UnknownColumnError, unknown
+from adtc.profiles.rates import interval
 
 Claim = Literal["count", "existence", "optimum", "none"]
 CLAIMS = ("count", "existence", "optimum", "none")
@@ -93,7 +94,7 @@ def certify(
     >>> print(certificate)
     There are exactly 2 decision trees on german-credit with at most 1 test on a path, at ...
     """
-    maker = _Maker(_alone(data), space, dict(_texts(define)), engine, monitor, command)
+    maker = _Maker.of(data, space, define=define, engine=engine, monitor=monitor, command=command)
     sense = "maximize" if maximize is not None else "minimize" if minimize is not None else None
     wanted = claim or ("optimum" if sense else "count")
     if wanted not in CLAIMS:
@@ -156,7 +157,7 @@ def certify_alternative(
     >>> found.count > 0, found.document["answer"]["baseline"]
     (True, '2503/21390')
     """
-    maker = _Maker(_alone(data), space, dict(_texts(define)), engine, monitor, command)
+    maker = _Maker.of(data, space, define=define, engine=engine, monitor=monitor, command=command)
     return maker.alternative(baseline, floor, gap)
 
 
@@ -170,6 +171,21 @@ class _Maker:
     engine: Engine
     monitor: Monitor | None
     command: str | None
+    further: tuple[tuple[str, Data], ...] = ()
+
+    @classmethod
+    def of(
+        cls, data: Data, space: Space, *, define: Mapping[str, str] | None, **run: Any
+    ) -> "_Maker":
+        """Certify the first table; the tree shown is scored on the others."""
+        if space.required or space.root or space.max_variables is not None:
+            raise QueryError(
+                "a certificate's class cannot say which tests come first or must be, or how many "
+                "columns a tree tests: leave out 'root', 'required' and 'max_variables', or ban "
+                "columns."
+            )
+        own = _alone(data)
+        return cls(own, space, dict(_texts(define)), further=data.tables, **run)
 
     def number(self, where: str | None, sure: str | None) -> Certificate:
         """Certify how many trees there are; none is a claim of its own."""
@@ -253,6 +269,23 @@ class _Maker:
         values = {name: None if x is None else str(Fraction(x)) for name, x in found.items()}
         return {"metrics": values, "groups": _by_group(tree, data)}
 
+    def _held_out(self, name: str, rows: Data, tree: Tree) -> dict[str, Any]:
+        """Score the tree shown on rows that were not used to choose it, with intervals."""
+        told = self._scores(tree, rows, (), shape=False)
+        for group in told["groups"]:
+            group["interval"] = (
+                interval(group["selected"], group["rows"]) if group["rows"] else None
+            )
+        right = rows.total - int(Fraction(told["metrics"]["error"]))
+        return {
+            "name": name,
+            "rows": rows.total,
+            "no_group": rows.total - sum(group["rows"] for group in told["groups"]),
+            "sha256": plain.digest(reading_of(rows).rows())["sha256"],
+            "acc_interval": interval(right, rows.total) if rows.total else None,
+            **told,
+        }
+
     def _mentioned(self, *formulas: str | None) -> list[str]:
         found = [sorted(names(parse(text)) - {"N"}) for text in formulas if text]
         return [name for some in found for name in some]
@@ -304,6 +337,7 @@ class _Maker:
             "conventions": list(CONVENTIONS),
             "witness": witness,
             "baseline": baseline,
+            "held_out": [] if tree is None else [self._held_out(*t, tree) for t in self.further],
             "proofs": [],
             "made": {
                 "adtc": __version__,
@@ -337,7 +371,7 @@ def _answer(count: int | None = None, value: str | None = None) -> dict[str, Any
 
 
 def _alone(data: Data) -> Data:
-    """Leave further tables out: a certificate is about one table, and checked against it."""
+    """Leave further tables out: a claim is about one table, and checked against it."""
     return replace(data, tables=()) if data.tables else data
 
 

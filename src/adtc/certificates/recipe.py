@@ -75,6 +75,7 @@ def reading_of(data: Data) -> plain.Reading:
     """Give the rows of a table to the code that checks certificates."""
     return plain.Reading(
         names=list(data.feature_names),
+        columns=[feature.column for feature in data.features],
         bits=data.dense().T.astype(bool).tolist(),
         labels=[scalar(label) for label in data.labels],
         positive=data.positive,

@@ -31,6 +31,9 @@ WORK = 30_000_000  # pairs of cells that are looked at before giving up: about a
 BLANK = b"0" * 64  # stands for the digest while it is computed
 MISSHAPEN = "it is not put together as a certificate is"
 Json = dict[str, Any]
+WRONG = (  # what reading a forged file may raise; RecursionError: it is nested without end
+    LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError, RecursionError
+)  # fmt: skip
 
 
 class Refused(Exception):
@@ -58,7 +61,7 @@ def verify(content: bytes, columns: dict[str, list[str]], *, quick: bool = False
         Check(opened(content), columns, report, quick).run()
     except Refused as refusal:
         report.reason = str(refusal)
-    except (LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError):
+    except WRONG:
         report.reason = MISSHAPEN
     return report
 
@@ -68,7 +71,7 @@ def opened(content: bytes) -> Json:
     try:
         claim = json.loads(content)
         known, digest = claim["format"] == FORMAT, claim["sha256"].encode()
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except WRONG:
         known = False
     if not known:
         raise Refused("it is no certificate of adtc, or a damaged one")
@@ -101,6 +104,7 @@ def read_table(path: str, about: Json) -> dict[str, list[str]]:
         return as_columns(pq.ParquetFile(path).read().to_pydict())
     with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as file:
         text = file.read().decode("utf-8-sig")
+    csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     told, needed = about["file"], needed_columns(about["recipe"])
     for header in (True, False) if told["header"] is None else (told["header"],):
         for sep in told["sep"] or ",;\t ":
@@ -162,6 +166,7 @@ class Reading:
     """The table as it is read: a column of truth values per feature, and codes."""
 
     names: list[str]
+    columns: list[str]
     bits: list[list[bool]]
     labels: list[Any]
     positive: int | None
@@ -250,6 +255,7 @@ def reading_of(recipe: Json, columns: dict[str, list[str]]) -> Reading:
     weights = columns[recipe["weights"]] if recipe["weights"] else ["1"] * len(y)
     return Reading(
         names=[f["name"] for f in recipe["features"]],
+        columns=[f["column"] for f in recipe["features"]],
         bits=[feature(f) for f in recipe["features"]],
         labels=target["values"],
         positive=recipe["positive"],
@@ -568,6 +574,10 @@ class Trees:
         self.max_depth, self.max_size = space["max_depth"], space["max_size"]
         self.majority, self.trivial = space["labels"] == "majority", space["trivial_splits"]
         self.share = Fraction(space["min_leaf_share"])
+        if any(space.get(name) is not None for name in ("root", "required", "max_variables")):
+            raise Refused("its class says which tests come first or must be: that is not checked")
+        tests = enumerate(zip(reading.names, reading.columns, strict=True))
+        self.banned = {f for f, test in tests if set(test) & set(space.get("banned") or ())}
         kinds = reading.kinds()
         self.kinds = sorted(set(kinds))
         place = {kind: k for k, kind in enumerate(self.kinds)}
@@ -621,8 +631,8 @@ class Trees:
             key = int(self.max_size is not None), INNER if self.trivial else label
             _put(how, cells, key if how.least else (*key, *index), index[0] if how.least else 1)
         for f, feature in enumerate(self.features if depth < self.max_depth else ()):
-            if path >> 2 * f & 3:
-                continue  # it is on the path
+            if f in self.banned or path >> 2 * f & 3:
+                continue  # or it is on the path
             S1 = tuple(map(and_, S, feature))
             rows1 = self.count(S1)
             rows0 = tuple(map(sub, rows, rows1))
@@ -762,6 +772,7 @@ def in_words(claim: Json) -> str:
         "the majority label on every leaf" if space["labels"] == "majority" else "",
         f"at least {share} of a leaf's rows of its label" if share else "",
         "" if space["trivial_splits"] else "no split into two leaves of one label",
+        f"no test of {', '.join(space['banned'])}" if space.get("banned") else "",
     ]
     about = f"on {claim['table']['name']} with {', '.join(filter(None, limits))}"
     extreme = "largest" if asked["sense"] == "maximize" else "least"
@@ -839,6 +850,9 @@ class Check:
             self.report.trusted.append("whether the tree shown is good: it takes too long to find "
                                        "the least or largest value in the formula")  # fmt: skip
             self.report.too_large += formulas_of(claim)
+        for held in claim["held_out"]:
+            name = f"the {many(held['rows'], 'held-out row')} of {held['name']}"
+            self.report.trusted.append(f"the scores on {name}: they are not in this table")
         self.report.trusted.append("date, command and versions; who made it: it is not signed")
 
     def decisions(self) -> None:
@@ -908,6 +922,8 @@ class Check:
                 faults.append("a path tests a feature twice, or too many")
             if yes == no and "label" in yes and not trees.trivial:
                 faults.append("it has a trivial split")
+            if reading.names.index(name) in trees.banned:
+                faults.append("it tests what no tree may test")
             bits = reading.bits[reading.names.index(name)]
             down(yes, [r for r in rows if bits[r]], (*above, name))
             down(no, [r for r in rows if not bits[r]], (*above, name))
@@ -999,6 +1015,8 @@ def main(arguments: list[str]) -> int:
     except (OSError, UnicodeDecodeError) as error:
         print(f"a file cannot be read: {error}")
         return 2
+    except WRONG:
+        report = Report(reason=MISSHAPEN)
     lines = [f"{'not valid' if report.reason else 'valid'}: {paths[0]}"]
     lines += [f"  checked: {line}" for line in report.checked]
     for where, n in report.too_large:

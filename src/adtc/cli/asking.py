@@ -4,6 +4,7 @@
 """
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
 
     from adtc.data import Data
     from adtc.data.bits import Rows
+    from adtc.data.outline import Outline
     from adtc.data.sheet import Sheet
+    from adtc.data.streamed import StreamSheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
 
@@ -74,6 +77,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
+        given[RUN] = _with_client(_with_checkpoint(given[RUN]))
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -140,7 +144,8 @@ class Asked:
         from adtc.errors import TooLargeError
 
         try:
-            sheet = watched(self.sheet, self.monitor())
+            monitor = self.monitor()
+            sheet = watched(lambda: self.sheet(watch=monitor), monitor)
         except TooLargeError:
             raise TooLargeError(
                 f"'{self.table}' could not be read within the time limit of "
@@ -153,20 +158,19 @@ class Asked:
             data = data.with_table(name, self._like(sheet, path))
         return data
 
-    def _first_table(self, sheet: "Sheet") -> "Data":
+    def _first_table(self, sheet: "Sheet | StreamSheet") -> "Data":
         """Make features of the table, or of what is left of it without test rows."""
-        from adtc.data import Data
-        from adtc.data.holdout import held_out
+        from adtc.data.read import data_of, split_of
         from adtc.errors import QueryError
 
         share, seed = self.further.get("test_share"), self.further.get("test_seed")
         if share is None:
             if seed is not None:
                 raise QueryError("--test-seed says which rows --test-share holds out: give both.")
-            return Data.from_sheet(sheet)
+            return data_of(sheet)
         if "test" in self.further:
             raise QueryError("give either --test FILE or --test-share SHARE, not both.")
-        return held_out(sheet, share, seed or 0)
+        return split_of(sheet, share, seed or 0)
 
     def kept_rows(self) -> "Rows | None":
         """Find the rows that --test-share leaves, by their numbers from 0; None if all stay."""
@@ -175,7 +179,8 @@ class Asked:
         share = self.further.get("test_share")
         if share is None:
             return None
-        chosen = set_aside(self.sheet().row_kinds(), share, self.further.get("test_seed") or 0)
+        sheet: Any = self.sheet()
+        chosen = set_aside(sheet.row_kinds(), share, self.further.get("test_seed") or 0)
         return (~chosen).nonzero()[0]
 
     def _files(self) -> dict[str, str]:
@@ -183,31 +188,37 @@ class Asked:
         given = {"test": self.further["test"]} if "test" in self.further else {}
         return given | dict(self.further.get("tables", {}))
 
-    def _like(self, sheet: "Sheet", path: str) -> Any:
+    def _like(self, sheet: "Sheet | StreamSheet", path: str) -> Any:
         """Read the file of a further table."""
         from adtc.data.read import read_like
 
         file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
         return read_like(path, sheet.names, **file)
 
-    def sheet(self, *, need_target: bool = True) -> "Sheet":
-        """Read the columns of the table: a bundled one by its name, else a file."""
+    def sheet(
+        self, *, need_target: bool = True, watch: "Monitor | None" = None
+    ) -> "Sheet | StreamSheet":
+        """Read the columns of the table: a bundled one by its name, else files."""
         from adtc.data import datasets
         from adtc.data.datasets import dataset_sheet
+        from adtc.data.folders import is_glob
         from adtc.data.read import read_sheet
         from adtc.errors import DataError, unknown
 
+        reading = {**self.reading, "watch": watch, "describing": not need_target}
+        reading["memory"] = self.limits.get("memory_limit")
         if self.table == STDIN:
-            return self._standard_input()
+            return self._standard_input(reading)
         if self._is_bundled():
             self._check_bundled()
-            return dataset_sheet(self.table, **self.reading)
-        if not os.path.exists(self.table) and not Path(self.table).suffix:
+            return dataset_sheet(self.table, **reading)
+        named = os.path.exists(self.table) or Path(self.table).suffix or is_glob(self.table)
+        if not named:
             sentence = unknown("table", self.table, [info.name for info in datasets()])
             raise DataError(f"{sentence} There is no file of this name either.")
         if need_target and "target" not in self.reading:
             raise DataError(self._which_target())
-        return read_sheet(self.table, **self.reading)
+        return read_sheet(self.table, **reading)
 
     def with_reference(self, column: str | None, labels: Mapping[str, str] | None) -> "Asked":
         """Have a column read as labels from elsewhere, and never as a feature."""
@@ -240,7 +251,7 @@ class Asked:
 
         return self.table in [info.name for info in datasets()]
 
-    def _standard_input(self) -> "Sheet":
+    def _standard_input(self, reading: Mapping[str, Any]) -> "Sheet | StreamSheet":
         """Read CSV from standard input."""
         from tempfile import TemporaryDirectory
 
@@ -256,9 +267,10 @@ class Asked:
             raise DataError("which column of standard input is the target? Name it with --target.")
         with TemporaryDirectory(prefix="adtc-") as folder:
             path = Path(folder, "stdin.csv")
-            path.write_bytes(sys.stdin.buffer.read())
+            with path.open("wb") as file:
+                shutil.copyfileobj(sys.stdin.buffer, file)
             try:
-                return replace(read_sheet(path, **self.reading), name="stdin")
+                return replace(read_sheet(path, **reading), name="stdin")
             except DataError as error:  # the file is ours, not the user's
                 raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 
@@ -273,10 +285,11 @@ class Asked:
 
     def _which_target(self) -> str:
         """Ask for the target; the usual place of it is named, but not taken."""
-        from adtc.data import read_table
+        from adtc.data.file_batches import FileBatches
+        from adtc.data.folders import table_files
 
         file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
-        columns = list(read_table(self.table, **file).column_names)
+        columns = FileBatches(table_files(self.table), **file).schema.names
         return (
             f"which column of '{self.table}' is the target? Name it with --target: "
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
@@ -284,7 +297,43 @@ class Asked:
         )
 
 
-def warn(sheet: "Sheet", *, later: bool) -> None:
+def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
+    """Open the folder that parts of the run are kept in, if one is given."""
+    from adtc.errors import QueryError
+
+    resume = run.pop("resume", False)
+    if "checkpoint" not in run:
+        if resume:
+            raise QueryError("--resume goes on from a folder: give it with --checkpoint FOLDER.")
+        return run
+    from adtc.engine.checkpoint import Checkpoint
+
+    return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
+
+
+def _with_client(run: dict[str, Any]) -> dict[str, Any]:
+    """Connect to the workers, if some are to compute, until the command ends."""
+    from adtc.errors import QueryError
+
+    address, insecure = run.pop("dask", None), run.pop("insecure", False)
+    if address is None:
+        if insecure:
+            raise QueryError("--insecure is about a cluster: give its address with --dask ADDRESS.")
+        return run
+    if "checkpoint" in run:
+        raise QueryError(
+            "parts are kept on this machine or computed on others: give either --checkpoint or "
+            "--dask."
+        )
+    from adtc.engine.monitor import usable_cores
+    from adtc.engine.workers import connected
+
+    workers = run.get("threads") or usable_cores()
+    found = connected(address, insecure=insecure, workers=workers)
+    return {**run, "client": click.get_current_context().with_resource(found)}
+
+
+def warn(sheet: "Outline", *, later: bool) -> None:
     """Say in one line on stderr what is odd in a table, unless --quiet was given.
 
     At once, so that a long run can be stopped; ``later``, beside the answer, if it is well known.
@@ -340,8 +389,9 @@ class SectionedCommand(click.Command):
 
 Answering = Callable[..., Answer]
 TABLES = """\
-TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a file whose
-name is also that of a bundled table is written ./NAME, and - stands for CSV on standard input."""
+TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a directory or a
+quoted glob of such files is one table. A file whose name is also that of a bundled table is written
+./NAME, and - stands for CSV on standard input."""
 
 
 def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
            help="Show trees that predict both labels and whose leaves have labels that at least "
                 "this share of their rows has (default 0.4; 0: any)."),
     Option("--report", metavar="FILE", type=FILE, section=OUTPUT,
-           help="Write one HTML page with finding, trees, rates and origin."),
+           help="Write one HTML page with finding, trees, rates and origin; so does -o with a name "
+                "that ends in .html."),
     Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
@@ -70,6 +71,12 @@ def audit(
     from adtc.errors import QueryError
     from adtc.show.audit_words import lines
 
+    page = _page_by_name()
+    if page is not None and report is not None and report != page:
+        raise QueryError(
+            f"-o {page} and --report {report} would both be the page: give one of them."
+        )
+    report = report or page
     check_output(report, asked.table, "--report")
     check_output(rows, asked.table, "--rows")
     check_output(certificate, asked.table, "--certificate")
@@ -113,7 +120,14 @@ def audit(
             *text.files(files),
             *text.footer(found.record),
         ],
+        written=page is not None,
     )
+
+
+def _page_by_name() -> Path | None:
+    """Return the file of ``-o`` if its name is that of a page: then the page is written there."""
+    output: Path | None = click.get_current_context().params.get("output")
+    return output if output is not None and output.suffix.lower() in (".html", ".htm") else None
 
 
 def _check(

@@ -91,10 +91,10 @@ def _answer(made: Any, path: Path, page: Path | None) -> Answer:
 def _check_tables(asked: Asked) -> None:
     from adtc.errors import QueryError
 
-    if asked.further:
+    if "test_share" in asked.further:
         raise QueryError(
-            "a certificate is about one table, which is checked against its file: leave out the "
-            "options of test rows and further tables."
+            "a certificate is about all rows of a file, against which it is checked: write the "
+            "held-out rows into a file of their own and give --test FILE instead of --test-share."
         )
 
 

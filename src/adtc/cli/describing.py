@@ -9,6 +9,7 @@ from adtc.cli import completion
 from adtc.cli.asking import TABLES, Asked, command
 from adtc.cli.options import SHARED, TABLE
 from adtc.cli.output import Answer, Line
+from adtc.cli.running import watched
 
 HELP = f"""Describe a table: shares, columns, cuts, missing values, and what to beware of.
 
@@ -20,10 +21,13 @@ are no error here.
 
 def describe(table: str, **reading: Any) -> Answer:  # noqa: D103 - the help is HELP
     from adtc.data.description import describe_sheet
+    from adtc.engine.monitor import Monitor
 
     given = {name: value for name, value in reading.items() if value not in (None, ())}
     asked = Asked(table, given, {}, {}, None, None, time.monotonic())
-    found = describe_sheet(asked.sheet(need_target=False))
+    monitor = Monitor()
+    sheet = watched(lambda: asked.sheet(need_target=False, watch=monitor), monitor)
+    found = describe_sheet(sheet)
     lines = str(found).splitlines()
     styles = {"warning:": "yellow", f"{found.name}:": "bold"}
     return Answer(

@@ -77,8 +77,8 @@ def pairs(
 
 def _cuts(
     context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
-) -> dict[str, list[float]] | None:
-    """Read COLUMN=c1,c2,... as lists of numbers."""
+) -> dict[str, list[float] | str] | None:
+    """Read COLUMN=c1,c2,... as lists of numbers, and COLUMN=all as it is."""
 
     def number(text: str) -> float:
         try:
@@ -88,7 +88,10 @@ def _cuts(
             raise click.BadParameter(sentence, context, parameter) from None
 
     given = pairs(context, parameter, values) or {}
-    return {name: [number(c) for c in text.split(",")] for name, text in given.items()} or None
+    return {
+        name: text if text == "all" else [number(c) for c in text.split(",")]
+        for name, text in given.items()
+    } or None
 
 
 def metric_names(
@@ -201,9 +204,12 @@ SHARED = [
     Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=pairs,
            help="Read a column as numeric, category, or ignore it. Repeatable."),
     Option("--cuts", section=TABLE, metavar="COLUMN=C1,C2", multiple=True, callback=_cuts,
-           help="Your own cuts for a numeric column. Repeatable."),
+           help="Your own cuts for a numeric column; all cuts it between any two values. "
+                "Repeatable."),
     Option("--drop", section=TABLE, metavar="COLUMN", multiple=True,
            help="Leave a column out. Repeatable."),
+    Option("--stream/--no-stream", section=TABLE, default=None,
+           help="Read in batches and merge equal rows (default: from about 1 GB on)."),
     Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
            help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
     Option("--threads", section=RUN, callback=whole(1), metavar="N",
@@ -214,6 +220,15 @@ SHARED = [
            help="Hold no more memory than this, 500MB or 4GB, and answer with what fits."),
     Option("--exact", section=RUN, is_flag=True, default=None,
            help="Refuse what does not fit into the limits, instead of answering with what does."),
+    Option("--checkpoint", section=RUN, metavar="FOLDER", type=FILE,
+           help="Keep finished parts of a long run there, and use those that are there already."),
+    Option("--resume", section=RUN, is_flag=True, default=None,
+           help="With --checkpoint: go on with an earlier run, and refuse to begin a new one."),
+    Option("--dask", section=RUN, metavar="ADDRESS",
+           help="Compute on the workers of a dask.distributed scheduler, such as tls://host:8786; "
+                "local: on processes of this machine, one for each of --threads."),
+    Option("--insecure", section=RUN, is_flag=True, default=None,
+           help="With --dask: allow an address that is neither on this machine nor under TLS."),
 ]  # fmt: skip
 
 # Rows for further tables, which metrics such as test.acc look at.

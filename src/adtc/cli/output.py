@@ -25,11 +25,18 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command has to say, for programs and for people."""
+    """What a command has to say, for programs and for people.
+
+    Parameters
+    ----------
+    written
+        Whether the command has written the file of ``-o`` itself, with more than is printed.
+    """
 
     json: dict[str, Any]
     text: Sequence[Line]
     exit_code: int = 0
+    written: bool = False
 
 
 def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:
@@ -37,7 +44,7 @@ def deliver(answer: Answer, as_json: bool, output: Path | None) -> None:
     lines = answer.text
     if as_json:
         lines = [Line(json.dumps(answer.json, indent=2, allow_nan=False))]
-    if output is not None:
+    if output is not None and not answer.written:
         from adtc.atomic import write_whole
 
         write_whole(output, "".join(f"{line.text}\n" for line in lines))

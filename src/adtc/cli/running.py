@@ -70,9 +70,18 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
             monitor.cancel()
             _leave(ended)
             raise
+        finally:
+            _tell(monitor)
     if failures:
         raise failures[0]
     return results[0]
+
+
+def _tell(monitor: "Monitor") -> None:
+    """Say what is new about the checkpoint."""
+    if monitor.checkpoint is not None:
+        for sentence in monitor.checkpoint.news():
+            print(f"adtc: {sentence}", file=sys.stderr, flush=True)
 
 
 def _check(monitor: "Monitor", ended: threading.Event) -> None:

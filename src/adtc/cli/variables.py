@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked
-from adtc.cli.options import Option
-from adtc.cli.output import Answer, Line, check_output
-from adtc.cli.profiling import picture
+from adtc.cli.options import FILE, OUTPUT, Option
+from adtc.cli.output import Answer, Line
+from adtc.cli.profiling import check_picture, picture
 from adtc.cli.sources import opened, source_command
 
 if TYPE_CHECKING:
@@ -22,24 +22,40 @@ if TYPE_CHECKING:
            help="Also tell the least and the largest model reliance on each column, e_switch / "
                 "e_orig over the n(n - 1) pairs of rows, among the good trees with errors."),
     picture("Draw the share of good trees that use each variable: .png, .svg or .pdf."),
+    Option("--reliance-plot", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Draw the range of reliance on each column, with the good trees by their reliance "
+                "inside: .png, .svg or .pdf."),
+    Option("--reliance-of", metavar="COLUMN",
+           help="With --reliance-plot, draw the errors of all good trees against their reliance on "
+                "this column instead."),
     example="adtc variables german-credit --relminsup 0.2 --where 'acc >= 0.72'",
 )  # fmt: skip
-def variables(asked: Asked, *, reliance: bool, plot: Path | None) -> Answer:
+def variables(
+    asked: Asked, *, reliance: bool, plot: Path | None, reliance_plot: Path | None,
+    reliance_of: str | None,
+) -> Answer:  # fmt: skip
     """Tell which columns the good trees need, may use, and can do without."""
-    check_output(plot, asked.table)
+    check_picture(plot, asked.table)
+    check_picture(reliance_plot, asked.table, "--reliance-plot")
+    _check_of(reliance_of, reliance_plot)
     source = opened(asked, lambda data: ["error", "size"])
     found = asked.under_limits(
         lambda monitor: source.profile.variables(source.where, monitor=monitor)
     )
     asked.under_limits(lambda monitor: (found.least_errors, found.minimal_sets))
     numbers, refused = asked.under_limits(lambda monitor: _by_number(found))
-    ranges = _reliance(asked, source) if reliance and found.total else []
+    wanted = reliance or (reliance_plot is not None and reliance_of is None)
+    ranges = _reliance(asked, source) if wanted and found.total else None
     if plot is not None:
         found.plot().save(plot)
+    if reliance_plot is not None:
+        _draw_reliance(asked, source, ranges, reliance_of, reliance_plot)
+    files = [str(path) for path in (plot, reliance_plot) if path is not None]
+    told_ranges = ranges if reliance and ranges is not None else ()
     nearest, told = ({}, []) if found.total else source.nearest_told(asked)
     return Answer(
         {
-            **_with_reliance(found.to_json(), ranges),
+            **_with_reliance(found.to_json(), told_ranges),
             "by_number": numbers,
             **({"by_number_refused": refused} if refused else {}),
             **nearest,
@@ -49,8 +65,8 @@ def variables(asked: Asked, *, reliance: bool, plot: Path | None) -> Answer:
             text.answer(found.total, found.status),
             *told,
             *(_lines(found, numbers, refused) if found.total else []),
-            *_reliance_lines(ranges),
-            *text.files([] if plot is None else [str(plot)]),
+            *_reliance_lines(told_ranges),
+            *text.files(files),
             *source.footer(),
         ],
     )
@@ -74,6 +90,28 @@ def _reliance(asked: Asked, source: "Opened") -> "RelianceRanges":
     return asked.under_limits(
         lambda monitor: adtc.reliance(of.data, of.space, where, define=define, monitor=monitor)
     )
+
+
+def _check_of(column: str | None, plot: Path | None) -> None:
+    from adtc.errors import QueryError
+
+    if column is not None and plot is None:
+        raise QueryError("--reliance-of says what to draw: give --reliance-plot FILE, too.")
+
+
+def _draw_reliance(
+    asked: Asked, source: "Opened", ranges: "RelianceRanges | None", column: str | None, path: Path
+) -> None:
+    """Draw the ranges of all columns, or the errors against the reliance on one."""
+    from adtc.profiles.reliance import RelianceRanges
+
+    if column is None:
+        (RelianceRanges() if ranges is None else ranges).plot().save(path)
+    else:
+        chosen = asked.under_limits(
+            lambda monitor: source.profile.reliance(column, where=source.where)
+        )
+        chosen.plot().save(path)
 
 
 def _with_reliance(told: dict[str, Any], ranges: "Sequence[RelianceRange]") -> dict[str, Any]:

@@ -77,28 +77,45 @@ class Wanted:
     picture("Draw the vote shares into a .png, .svg or .pdf file."),
     Option("--curve", metavar="FILE", type=FILE, section=OUTPUT,
            help="Draw the disagreement curve into a .png, .svg or .pdf file."),
+    Option("--multiplicity", metavar="FILE", type=FILE, section=OUTPUT,
+           help="Draw ambiguity and discrepancy against the baseline for growing tolerances of "
+                "the error into a .png, .svg or .pdf file."),
     example="adtc votes german-credit --relminsup 0.2 --where 'acc >= 0.72' --by-group",
 )  # fmt: skip
 def votes(
-    asked: Asked, *, path: Path | None, plot: Path | None, curve: Path | None, **options: Any
-) -> Answer:
+    asked: Asked, *, path: Path | None, plot: Path | None, curve: Path | None,
+    multiplicity: Path | None, **options: Any,
+) -> Answer:  # fmt: skip
     """Count, for every row, the good trees that predict each class."""
     wanted = Wanted(**options)
     wanted.check()
     _check_table(path, asked.table)
     check_picture(plot, asked.table)
     check_picture(curve, asked.table, "--curve")
+    _check_multiplicity(multiplicity, asked, wanted)
     frame = None if wanted.new is None else _new_rows(asked, wanted.new)
     asked = _with_reference(asked, wanted)
-    source = opened(asked, lambda data: _metrics(asked, wanted))
+    source = opened(asked, lambda data: _metrics(asked, wanted, multiplicity is not None))
     found = asked.under_limits(
         lambda monitor: source.chosen.vote_shares(frame, gibbs=wanted.gibbs, monitor=monitor)
     )
     _check_rows(wanted.rows, len(found))
     told = _Told(asked, source, found, wanted)
+    if path is not None:
+        asked.under_limits(lambda monitor: found.write(path, monitor=monitor))
     files = _write(found, path, plot, curve, wanted.by_group)
+    curves: dict[str, Any] = {}
+    if multiplicity is not None:
+        curves["multiplicity"] = _draw_multiplicity(asked, source, wanted, multiplicity)
+        files.append(str(multiplicity))
     return Answer(
-        {**told.json(), "files": files, **source.json(), "record": found.record.to_json()},
+        {
+            **told.json(),
+            **curves,
+            "files": files,
+            **source.json(),
+            "record": found.record.to_json(),
+        },
         [*told.lines(), *text.files(files), *text.footer(found.record, source.path, source.where)],
     )
 
@@ -179,12 +196,12 @@ def _row_lines(votes: "VoteShares", rows: tuple[int, ...]) -> list[Line]:
     )
 
 
-def _metrics(asked: Asked, wanted: Wanted) -> list[str]:
+def _metrics(asked: Asked, wanted: Wanted, errors: bool) -> list[str]:
     """Tell trees apart by no more than the question needs: fewer cells, sooner done."""
     from adtc.algebra.formula import names, parse
 
     mentioned = sorted(names(parse(asked.where)) - {"N"}) if asked.where else []
-    needed = ["error"] if wanted.gibbs is not None or not mentioned else []
+    needed = ["error"] if errors or wanted.gibbs is not None or not mentioned else []
     return list(dict.fromkeys([*mentioned, *needed]))
 
 
@@ -223,11 +240,30 @@ def _check_table(path: Path | None, read: str) -> None:
         )
 
 
+def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None:
+    from adtc.errors import QueryError
+
+    check_picture(path, asked.table, "--multiplicity")
+    if path is not None and (wanted.baseline is None or wanted.new is not None):
+        raise QueryError(
+            "--multiplicity compares with decisions on the table's own rows: give --baseline "
+            "COLUMN, and leave out --new."
+        )
+
+
+def _draw_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
+    """Draw ambiguity and discrepancy by tolerance; return them for programs."""
+    baseline = str(wanted.baseline)
+    found = asked.under_limits(
+        lambda monitor: source.chosen.multiplicity_curve(baseline, monitor=monitor)
+    )
+    found.plot().save(path)
+    return found.to_json()
+
+
 def _write(
     votes: "VoteShares", path: Path | None, plot: Path | None, curve: Path | None, by_group: bool
 ) -> list[str]:
-    if path is not None:
-        votes.write(path)
     pictures: Mapping[str, Path | None] = {"histogram": plot, "disagreement": curve}
     for kind, file in pictures.items():
         if file is not None:

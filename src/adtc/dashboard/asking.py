@@ -1,8 +1,9 @@
 """What a request asks for, read from its query and checked: every mistake is one sentence."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from adtc.algebra.formula import MAX_LENGTH, locate, names, parse, syntax_error
@@ -12,7 +13,10 @@ from adtc.profiles.profile import Profile
 T = TypeVar("T")
 MOST_BINS = 40
 MOST_TREES = 12
+MOST_STEPS = 512
 _WHOLE = re.compile(r"\d{1,4000}")
+_NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,12})?")
+_STEP = re.compile(r"([01]*)([fl])([0-9]{1,9})")
 _SHOWN = 60
 
 
@@ -44,6 +48,18 @@ class Cell:
 
     i: int
     j: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of building a tree: a test (``"10f7"``) or a leaf (``"10l0"``) at an open place."""
+
+    address: str
+    is_test: bool
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.address}{'f' if self.is_test else 'l'}{self.number}"
 
 
 class Query:
@@ -134,6 +150,46 @@ class Query:
         if len(parts) > MOST_TREES:
             raise QueryError(f"{name} has {len(parts)} ranks, expected at most {MOST_TREES}.")
         return tuple(map(int, parts))
+
+    def one_of(self, name: str, known: Sequence[str], default: str | None = None) -> str:
+        """Return one of some words, the default where nothing is said."""
+        text = self.text(name) or default
+        if text is None:
+            raise QueryError(f"the parameter '{name}' is missing; give one of {', '.join(known)}.")
+        if text not in known:
+            raise QueryError(unknown(name, text[:_SHOWN], known))
+        return text
+
+    def address(self, name: str) -> str | None:
+        """Return the address of a place in a tree, "root" for the root; None if it is missing."""
+        text = self.text(name)
+        if text is not None and not re.fullmatch(r"root|[01]{1,64}", text):
+            raise QueryError(
+                f"{name} is '{text[:_SHOWN]}', expected a place: root, or its way from the root, "
+                f"1 for yes and 0 for no."
+            )
+        return "" if text == "root" else text
+
+    def steps(self, name: str = "steps") -> tuple[Step, ...]:
+        """Return the steps of building a tree, with commas between."""
+        text = self.text(name)
+        parts = text.split(",") if text else []
+        if len(parts) > MOST_STEPS:
+            raise QueryError(f"{name} has {len(parts):,} steps, expected at most {MOST_STEPS}.")
+        found = [_STEP.fullmatch(part) for part in parts]
+        if not all(found):
+            raise QueryError(
+                f"{name} is '{str(text)[:_SHOWN]}', expected steps such as f12,1f3,0l1: a place, "
+                f"f for a test or l for a leaf, and its number."
+            )
+        return tuple(Step(m[1], m[2] == "f", int(m[3])) for m in found if m)
+
+    def number(self, name: str, default: str) -> Fraction:
+        """Return a number as it is written."""
+        text = self.text(name) or default
+        if not _NUMBER.fullmatch(text):
+            raise QueryError(f"{name} is '{text[:_SHOWN]}', expected a number such as 0.05.")
+        return Fraction(text)
 
     def formula(self, profile: Profile, name: str = "where") -> str | None:
         """Return a formula over the profile's metrics, or say where it is wrong."""

@@ -1,10 +1,12 @@
 """The routes of the dashboard: what each answers, and with which parameters."""
 
 import json
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable, Mapping
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adtc.cache import LRUCache
+from adtc.dashboard import panels
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
 from adtc.dashboard.session import Session
@@ -20,10 +22,29 @@ if TYPE_CHECKING:
 
 Answering = Callable[[Session, Query], Any]
 
+
+class Question(NamedTuple):
+    """What answers a path, and how.
+
+    Parameters
+    ----------
+    known
+        The parameters it takes.
+    slow
+        Whether it may take a while: then it waits for others of its kind alone.
+    kept
+        Whether the same question has the same answer later.
+    """
+
+    answer: Answering
+    known: tuple[str, ...]
+    slow: bool = False
+    kept: bool = True
+
+
 _LANDSCAPE = ("where", "x", "y", "bins", "fit")
 _ANSWERS_KEPT = 256
 _LARGEST_KEPT = 200_000  # bytes
-_MOST_SEED = 2**63 - 1
 
 
 def overview(session: Session, query: Query) -> Any:
@@ -54,7 +75,7 @@ def tree(session: Session, query: Query) -> Any:
     place = _place(session, query, needs_axes=False)
     rank = query.maybe("rank", lambda name: query.whole(name, 0, None))
     row = query.maybe("row", lambda name: query.whole(name, 0, None))
-    seed = query.maybe("seed", lambda name: query.whole(name, 0, _MOST_SEED))
+    seed = query.maybe("seed", lambda name: query.whole(name, 0, panels.MOST_SEED))
     return session.tree(place, rank, seed, row)
 
 
@@ -63,14 +84,28 @@ def difference(session: Session, query: Query) -> Any:
     return session.difference(_place(session, query))
 
 
-# Path, what answers, and the parameters it takes.
-QUESTIONS: Mapping[str, tuple[Answering, tuple[str, ...]]] = {
-    "overview": (overview, ()),
-    "count": (count, ("where",)),
-    "check": (check, ("where",)),
-    "landscape": (landscape, _LANDSCAPE),
-    "tree": (tree, (*_LANDSCAPE, "cell", "side", "rank", "seed", "row")),
-    "compare": (difference, ("where", "x", "y", "bins")),
+_FURTHER = ("where", "table", "metric", "bins")
+
+QUESTIONS: Mapping[str, Question] = {
+    "overview": Question(overview, ()),
+    "count": Question(count, ("where",)),
+    "check": Question(check, ("where",)),
+    "landscape": Question(landscape, _LANDSCAPE),
+    "tree": Question(tree, (*_LANDSCAPE, "cell", "side", "rank", "seed", "row")),
+    "compare": Question(difference, ("where", "x", "y", "bins")),
+    "people": Question(panels.people, ("where",), slow=True),
+    "rows": Question(
+        panels.rows,
+        ("where", "sort", "rising", "group", "baseline", "start", "n"),
+        slow=True,
+    ),
+    "person": Question(panels.person, ("where", "row", "seed"), slow=True),
+    "variables": Question(panels.variables, ("where",), slow=True),
+    "reliance": Question(panels.reliance, ("where",), slow=True, kept=False),
+    "builder": Question(panels.builder, ("where", "steps", "at", "by"), slow=True),
+    "complete": Question(panels.complete, ("where", "steps", "seed", "by"), slow=True),
+    "further": Question(panels.further, (*_FURTHER, "limit"), slow=True),
+    "further_tree": Question(panels.further_tree, (*_FURTHER, "cell", "seed"), slow=True),
 }
 
 
@@ -111,21 +146,19 @@ def make_app(
             "`pip install 'adtc[dashboard]'`."
         ) from None
     session = Session(profile, compare, titles, small=small)
-    answers: LRUCache[bytes] = LRUCache(_ANSWERS_KEPT)
+    quick, slow = (Answers(session.lock), Answers(session.patience))
 
     def question(name: str) -> Route:
-        answer, known = QUESTIONS[name]
+        asked = QUESTIONS[name]
+        answers = slow if asked.slow else quick
 
         def ask(request: "Request") -> Response:
             pairs = request.query_params.multi_items()
-            query = Query(pairs, known)
-            key = (name, *sorted(pairs))
-            if name == "tree":
+            query = Query(pairs, asked.known)
+            if name == "tree" or asked.slow:
                 session.side(query.side()).warm()  # outside the lock: it may take a while
-            with session.lock:
-                content = answers.get(key, lambda: _json(answer(session, query)))
-                if len(content) > _LARGEST_KEPT:
-                    answers.drop(key)
+            key = (name, *sorted(pairs)) if asked.kept else None
+            content = answers.get(key, lambda: _json(asked.answer(session, query)))
             if name == "landscape":
                 session.seen.set()
             return Response(content, media_type="application/json")
@@ -162,8 +195,24 @@ def make_app(
         middleware=[Middleware(Guard, token=token)],
         exception_handlers={ADTCError: unmet, 404: unmet, 405: unmet, Exception: unmet},
     )
-    app.state.session, app.state.answers = session, answers
+    app.state.session = session
     return app
+
+
+class Answers:
+    """Answers as bytes, made one at a time; small ones are kept."""
+
+    def __init__(self, lock: RLock) -> None:
+        self.lock = lock
+        self._kept: LRUCache[bytes] = LRUCache(_ANSWERS_KEPT)
+
+    def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
+        """Return what is kept under a key, or make it; nothing is kept under None."""
+        with self.lock:
+            content = make() if key is None else self._kept.get(key, make)
+            if len(content) > _LARGEST_KEPT:
+                self._kept.drop(key)
+            return content
 
 
 def _complaint(error: Exception) -> tuple[int, dict[str, Any]]:

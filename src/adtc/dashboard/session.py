@@ -11,9 +11,14 @@ import numpy as np
 
 from adtc.cache import LRUCache
 from adtc.dashboard.asking import NotFoundError
+from adtc.dashboard.building import Building
+from adtc.dashboard.generalizing import Generalizing
+from adtc.dashboard.people import PeoplePanel
 from adtc.dashboard.side import Place, Side
 from adtc.dashboard.start import near_best, order
+from adtc.dashboard.variables import VariablesPanel
 from adtc.errors import QueryError
+from adtc.models.colours import class_colour
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import Difference, DifferenceTable
@@ -28,6 +33,11 @@ if TYPE_CHECKING:
 
 _TREES = 3  # in a report for which none was chosen
 _TITLES = ("this profile", "the other")
+_LIMITS = (
+    ("All numbers are exact for", "finished"),
+    ("More was asked, but", "stopped"),
+    ("To go on,", "advice"),
+)
 
 
 class Session:
@@ -40,6 +50,10 @@ class Session:
 
     Attributes
     ----------
+    lock, patience
+        Held while a question is answered; those that may take a while hold the second one.
+    people, variables, building, generalizing
+        What the panels answer, about the first profile.
     seen
         Set when a landscape was answered: whoever opened the page has something to look at.
     """
@@ -66,6 +80,12 @@ class Session:
         given = (profile,) if compare is None else (profile, compare)
         self.sides = tuple(map(Side, given, self.titles))
         self.profile = self.sides[0].profile
+        self.patience = threading.RLock()
+        first = self.sides[0]
+        self.people = PeoplePanel(first, self.lock, small)
+        self.variables = VariablesPanel(first, self.lock)
+        self.building = Building(first, self.lock, small)
+        self.generalizing = Generalizing(first, self.lock)
         self._selected: LRUCache[Profile] = LRUCache(4)
         self._compared: LRUCache[DifferenceTable] = LRUCache(4)
         self._difference: Difference | None = None
@@ -92,6 +112,10 @@ class Session:
         view["facts"] = list(facts(self.profile).items())
         view["begin"], view["begin_note"] = near_best(self.profile)
         view["best_by"] = [list(pair) for pair in order(self.profile)]
+        view["open"] = self._open()
+        view["without"] = self._without()
+        view["colours"] = [class_colour(at) for at in range(len(view["data"]["labels"]))]
+        view["further"] = self.generalizing.tables
         view["compare"] = None
         if len(self.sides) > 1:
             other = self.sides[1]
@@ -105,6 +129,25 @@ class Session:
                 "differs": [list(one) for one in differences(self.profile, other.profile)],
             }
         return view
+
+    def _open(self) -> str | None:
+        """Say what a limit left open, and what was asked for; None if the numbers are exact."""
+        run, asked = self.profile.record, self.profile.asked_count
+        if run.status == "exact" or isinstance(asked, int):
+            return None
+        parts = [f"{name} {run.details[key]}" for name, key in _LIMITS if key in run.details]
+        if asked.upper is not None:
+            least, most = (views.count_text(int(n or 0)) for n in (asked.lower, asked.upper))
+            parts.append(f"What was asked for has between {least} and {most} trees")
+        return "".join(f"{part}. " for part in parts).strip()
+
+    def _without(self) -> str | None:
+        """Say why there is no panel that looks at trees; None if there are such panels."""
+        try:
+            self.profile.need_source("this panel")
+        except QueryError as error:
+            return str(error)
+        return None
 
     def count(self, where: str | None) -> View:
         """Count the trees that satisfy a formula; where there is none, say what comes near."""

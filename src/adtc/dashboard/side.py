@@ -23,7 +23,7 @@ T = TypeVar("T")
 _CELLS_KEPT = 600_000  # cells of filtered profiles that may be kept; tables likewise
 _MOST_KEPT = 32
 _TRIALS = 4
-_MARK = "(place)"  # an axis that tells where a cell of a filtered profile was before
+MARK = "(place)"  # an axis that tells where a cell of a filtered profile was before
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Side:
 
     def __init__(self, profile: Profile, title: str) -> None:
         self.title = title
-        marks = {**profile.axes, _MARK: np.arange(len(profile.trees))}
+        marks = {**profile.axes, MARK: np.arange(len(profile.trees))}
         self.profile = _with_axes(profile, marks)
         most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, len(profile.trees))))
         self._filtered: LRUCache[Profile] = LRUCache(most)
@@ -70,7 +70,7 @@ class Side:
     @property
     def plain(self) -> Profile:
         """Return the profile as it was given."""
-        axes = {name: column for name, column in self.profile.axes.items() if name != _MARK}
+        axes = {name: column for name, column in self.profile.axes.items() if name != MARK}
         return _with_axes(self.profile, axes)
 
     @property
@@ -97,7 +97,7 @@ class Side:
         whole = self.table(replace(place, where=None, cell=None))
         assert whole.x_codes is not None
         assert whole.y_codes is not None
-        kept = chosen.axes[_MARK]
+        kept = chosen.axes[MARK]
         x, y = whole.x_codes[kept], whole.y_codes[kept]
         counts = count_cells(chosen, x, y, len(whole.x_bins), len(whole.y_bins))
         return Crosstab(whole.x_bins, whole.y_bins, counts, chosen, place.where, x, y)

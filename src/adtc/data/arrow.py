@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.errors import DataError
+
 
 def numbers_of(array: Any) -> npt.NDArray[Any]:
     """Take an Arrow array of numbers or truth values, none of them missing; it cannot be changed.
@@ -38,7 +40,11 @@ def text_array(texts: Collection[str]) -> Any:
     """
     import pyarrow as pa
 
-    encoded = [text.encode() for text in texts]
+    try:
+        encoded = [text.encode() for text in texts]
+    except UnicodeEncodeError as error:
+        shown = str(error.object).encode("utf-8", "replace").decode()
+        raise DataError(f"'{shown}' is not UTF-8 text, as it should be here.") from None
     ends = np.array([0, *itertools.accumulate(map(len, encoded))], np.int64)
     buffers = pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))
     return pa.LargeStringArray.from_buffers(len(encoded), *buffers)

@@ -15,11 +15,12 @@ import numpy.typing as npt
 from adtc.data.binarize import Feature
 from adtc.data.bits import Rows
 from adtc.data.columns import Column
-from adtc.data.cuts import given_cuts, quantile_cuts, splitting, width_cuts
+from adtc.data.cuts import all_cuts, given_cuts, quantile_cuts, splitting, width_cuts
 from adtc.errors import DataError, unknown
 from adtc.text import is_whole
 
 MAX_NBINS = 65_536
+ALL = "all"
 PAIR = 2
 
 
@@ -28,7 +29,7 @@ class BinningOptions(TypedDict, total=False):
 
     nbins: int
     binning: Literal["quantile", "width"]
-    cuts: Mapping[str, Sequence[float]] | None
+    cuts: Mapping[str, Sequence[float] | Literal["all"]] | None
     numeric: Literal["thresholds", "bins"]
     onehot: Literal["drop", "all"]
     max_categories: int
@@ -46,7 +47,8 @@ class Binning:
     binning
         Bins of equally many rows (``quantile``) or of equal width.
     cuts
-        Cut points for some columns, instead of ``nbins``.
+        Cut points for some columns, instead of ``nbins``; ``"all"`` cuts between any two values
+        that follow each other.
     numeric
         ``thresholds`` gives ``x <= c`` per cut, ``bins`` gives ``c < x <= d`` per bin.
     onehot
@@ -59,12 +61,13 @@ class Binning:
 
     nbins: int = 7
     binning: Literal["quantile", "width"] = "quantile"
-    cuts: Mapping[str, Sequence[float]] | None = None
+    cuts: Mapping[str, Sequence[float] | Literal["all"]] | None = None
     numeric: Literal["thresholds", "bins"] = "thresholds"
     onehot: Literal["drop", "all"] = "drop"
     max_categories: int = 50
     types: Mapping[str, Literal["numeric", "category", "ignore"]] | None = None
     given: dict[str, tuple[float, ...]] = field(init=False, repr=False)
+    everywhere: frozenset[str] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _check_range("nbins", self.nbins, 2, MAX_NBINS)
@@ -74,8 +77,13 @@ class Binning:
         _check_choice("onehot", self.onehot, ("drop", "all"))
         for kind in self.kinds.values():
             _check_choice("type", kind, ("numeric", "category", "ignore"))
-        given = {column: given_cuts(column, cuts) for column, cuts in (self.cuts or {}).items()}
+        asked = self.cuts or {}
+        given = {c: given_cuts(c, cuts) for c, cuts in asked.items() if not isinstance(cuts, str)}
+        for column, cuts in asked.items():
+            if isinstance(cuts, str) and cuts != ALL:
+                given_cuts(column, [cuts])  # type: ignore[list-item] # which says what is wrong
         object.__setattr__(self, "given", given)
+        object.__setattr__(self, "everywhere", frozenset({*asked} - {*given}))
 
     @property
     def kinds(self) -> Mapping[str, str]:
@@ -87,6 +95,18 @@ class Binning:
         """The columns to leave out."""
         return {column for column, kind in self.kinds.items() if kind == "ignore"}
 
+    def chooses(self, column: str) -> bool:
+        """Tell whether the user said how to read a column, by its type or its cuts."""
+        return column in self.kinds or column in self.given or column in self.everywhere
+
+    def check_coded(self, *columns: str | None) -> None:
+        """Refuse to cut between all values of a column that is coded: target or sensitive."""
+        for column in self.everywhere.intersection(columns):
+            raise DataError(
+                f"cuts of column '{column}' make its classes or groups: give them as numbers, "
+                f"not as 'all'."
+            )
+
     def features(self, column: Column, weights: Rows) -> Iterator[Feature]:
         """Make the features of one column; none if it is constant.
 
@@ -96,7 +116,8 @@ class Binning:
             Rows of weight 0 have no say in cuts and categories.
         """
         kind = self.kinds.get(column.name)
-        if column.name in self.given:
+        cut = column.name in self.given or column.name in self.everywhere
+        if cut:
             column = _cuttable(column, kind)
         elif kind is not None:
             column = column.numbers() if kind == "numeric" else column.text()
@@ -105,7 +126,7 @@ class Binning:
         counts = counts[counts > 0]
         if not len(values):
             return
-        if kind is None and column.name not in self.given and Column.zero_one(values):
+        if kind is None and not cut and Column.zero_one(values):
             if len(values) > 1:
                 yield Feature(column.name, column.name)
         elif column.kind == "text":
@@ -119,6 +140,8 @@ class Binning:
         """Make thresholds or bins; ``values`` ascend, ``counts`` are positive."""
         if name in self.given:
             cuts = splitting(values, self.given[name])
+        elif name in self.everywhere:
+            cuts = all_cuts(values)
         elif self.binning == "width":
             cuts = width_cuts(values, self.nbins)
         else:

@@ -141,6 +141,15 @@ def row_weights(column: Column) -> Rows:
     """Check row multiplicities: whole numbers of at least 0 that are not all 0."""
     check_no_missing("weights", column)
     column = column.numbers()
+    check_weights(column)
+    counts = column.counts(np.ones(len(column.codes), np.int64))[:-1]
+    check_total(column.name, float(column.values.astype(float) @ counts))
+    weights: Rows = column.values.astype(np.int64)[column.codes]
+    return weights
+
+
+def check_weights(column: Column) -> None:
+    """Refuse numbers that are no multiplicities."""
     for wrong, bad in (("negative", column.values < 0), ("fractional", column.values % 1 != 0)):
         if bad.any():
             raise DataError(
@@ -148,15 +157,15 @@ def row_weights(column: Column) -> Rows:
                 f"{format_scalar(column.values[bad][0].item())}; "
                 "weights are whole numbers of at least 0."
             )
-    counts = column.counts(np.ones(len(column.codes), np.int64))[:-1]
-    total = float(column.values.astype(float) @ counts)
+
+
+def check_total(column: str, total: float) -> None:
+    """Refuse weights that sum to nothing or to more than integers hold."""
     if not 0 < total < MAX_TOTAL:
         raise DataError(
-            f"the weights column '{column.name}' sums to {format_scalar(total)}; "
+            f"the weights column '{column}' sums to {format_scalar(total)}; "
             "the sum must be at least 1 and below 2**62."
         )
-    weights: Rows = column.values.astype(np.int64)[column.codes]
-    return weights
 
 
 def find_value(kind: str, value: Scalar, known: Sequence[Scalar]) -> int:
@@ -200,8 +209,15 @@ def _advice(column: Column, parts: str) -> str:
 def check_no_missing(role: str, column: Column) -> None:
     """Refuse a column with missing values where each row needs one."""
     missing = column.codes < 0
-    if missing.any():
+    check_present(
+        role, column.name, int(missing.sum()), int(missing.argmax()) if len(missing) else 0
+    )
+
+
+def check_present(role: str, column: str, missing: int, first: int) -> None:
+    """Refuse so many missing values, the first of them in this row, counted from 0."""
+    if missing:
         raise DataError(
-            f"the {role} column '{column.name}' has {int(missing.sum())} missing values, "
-            f"the first in row {int(missing.argmax()) + 1}; leave those rows out or fill them in."
+            f"the {role} column '{column}' has {missing} missing values, "
+            f"the first in row {first + 1}; leave those rows out or fill them in."
         )

@@ -119,7 +119,6 @@ def encode(name: str, array: Any, *, na: Collection[str] = (), parse_text: bool 
     parse_text
         Turn text into numbers or truth values if all of it can be read so, as in a CSV file.
     """
-    import pyarrow as pa
     import pyarrow.types as pt
 
     if pt.is_dictionary(array.type):
@@ -128,17 +127,49 @@ def encode(name: str, array: Any, *, na: Collection[str] = (), parse_text: bool 
         return Column(name, "text", _objects([]), np.full(len(array), -1, np.int32))
     if pt.is_boolean(array.type):
         return _recode(_raw(name, "boolean", array), "boolean")
-    if pt.is_integer(array.type):
-        kind = pa.float64() if array.type == pa.uint64() else pa.int64()
+    if (kind := _number_type(array.type)) is not None:
         return _known_numbers(_raw(name, "number", array.cast(kind, safe=False)), na)
-    if pt.is_floating(array.type) or pt.is_decimal(array.type):
-        return _known_numbers(_raw(name, "number", array.cast(pa.float64(), safe=False)), na)
     if pt.is_string(array.type) or pt.is_large_string(array.type) or _is_view(array.type):
         return _texts(name, array, {*DEFAULT_NA, *na}, parse_text)
     raise DataError(
         f"column '{name}' has the type {array.type}, which cannot become Boolean features; "
         "turn it into numbers or text, or leave it out (drop)."
     )
+
+
+def encode_numbers(
+    name: str, array: Any, na: Collection[str]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_] | None] | None:
+    """Take the numbers of an Arrow array as they come, without finding the distinct ones.
+
+    Returns
+    -------
+    values, present
+        The numbers that are there, and which rows have one (None: all of them); None instead of
+        both if the array does not hold numbers.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> encode_numbers("age", pa.array([40, -9, None, 30]), na=["-9"])
+    (array([40, 30]), array([ True, False, False,  True]))
+    """
+    kind = _number_type(array.type)
+    if kind is None:
+        return None
+    present: npt.NDArray[np.bool_] | None = None
+    if array.null_count:
+        present, array = numbers_of(array.is_valid()), array.drop_null()
+    values = numbers_of(array.cast(kind, safe=False))
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
+    if marks := _marks(na):
+        missing = (missing if len(missing) else False) | np.isin(values, marks)
+    if missing.any():
+        there = np.ones(len(values), bool) if present is None else present
+        there[there] = ~missing
+        values, present = values[~missing], there
+    _check_finite(name, values)
+    return (values + 0 if values.dtype.kind == "f" else values), present
 
 
 def encode_whole(name: str, numbers: npt.NDArray[np.signedinteger[Any]]) -> Column:
@@ -174,8 +205,7 @@ def format_scalar(x: Scalar) -> str:
 
 def _known_numbers(column: Column, na: Collection[str]) -> Column:
     """Find the numbers that stand for a missing value."""
-    spelled = [_parse_numbers(text_array([text.strip()])) for text in na]
-    marks = [float(number[0]) for number in spelled if number is not None]
+    marks = _marks(na)
     codes = column.codes
     values = column.values
     if marks:
@@ -184,14 +214,34 @@ def _known_numbers(column: Column, na: Collection[str]) -> Column:
     return _numbers(Column(column.name, "number", values, codes), values)
 
 
+def _marks(na: Collection[str]) -> list[float]:
+    """Give the numbers that spellings of a missing value mean."""
+    spelled = [_parse_numbers(text_array([text.strip()])) for text in na]
+    return [float(number[0]) for number in spelled if number is not None]
+
+
+def _number_type(kind: Any) -> Any:
+    """Say as which type numbers of an Arrow type are taken; None if it has none."""
+    import pyarrow as pa
+    import pyarrow.types as pt
+
+    if pt.is_integer(kind):
+        return pa.float64() if kind == pa.uint64() else pa.int64()
+    return pa.float64() if pt.is_floating(kind) or pt.is_decimal(kind) else None
+
+
+def _check_finite(name: str, values: npt.NDArray[Any]) -> None:
+    if np.isinf(values).any():
+        raise DataError(
+            f"column '{name}' holds an infinite value; "
+            "replace it by a number or by a missing value."
+        )
+
+
 def _numbers(column: Column, values: npt.NDArray[Any]) -> Column:
     """Put numbers in place of the values; NaN is missing, infinity an error."""
     nan = np.isnan(values)
-    if np.isinf(values).any():
-        raise DataError(
-            f"column '{column.name}' holds an infinite value; "
-            "replace it by a number or by a missing value."
-        )
+    _check_finite(column.name, values)
     # -0.0 + 0 is 0.0, so the two zeros become one value.
     codes = _take(_without(nan), column.codes)
     return _recode(Column(column.name, "number", values[~nan] + 0, codes), "number")

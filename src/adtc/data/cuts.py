@@ -6,6 +6,7 @@ split the rows alike.
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -40,11 +41,15 @@ def quantile_cuts(values: npt.NDArray[Any], counts: Rows, nbins: int) -> list[fl
     if len(values) <= 1:
         return []
     cumulative = np.cumsum(counts)
-    total = int(cumulative[-1])
-    nbins = min(nbins, total)  # more bins than rows cut everywhere all the same
-    ranks = [-(-total * j // nbins) for j in range(1, nbins)]
+    ranks = quantile_ranks(int(cumulative[-1]), nbins)
     last = np.minimum(np.searchsorted(cumulative, ranks), len(values) - 2)
     return [_between(float(values[i]), float(values[i + 1])) for i in sorted(set(last.tolist()))]
+
+
+def quantile_ranks(total: int, nbins: int) -> list[int]:
+    """Say at which rows, counted from 1, the cuts between bins of equally many rows lie."""
+    nbins = min(nbins, total)  # more bins than rows cut everywhere all the same
+    return [-(-total * j // nbins) for j in range(1, nbins)]
 
 
 def width_cuts(values: npt.NDArray[Any], nbins: int) -> list[float]:
@@ -55,9 +60,24 @@ def width_cuts(values: npt.NDArray[Any], nbins: int) -> list[float]:
     >>> width_cuts(np.array([0, 1, 5, 10]), 5)
     [2.0, 6.0]
     """
-    low, high = float(values[0]), float(values[-1])
+    return splitting(values, width_points(float(values[0]), float(values[-1]), nbins))
+
+
+def width_points(low: float, high: float, nbins: int) -> list[float]:
+    """Give the points between bins of equal width."""
     steps = np.arange(1, nbins) / nbins
-    return splitting(values, [float(f"{c:.12g}") for c in low * (1 - steps) + high * steps])
+    return [float(f"{c:.12g}") for c in low * (1 - steps) + high * steps]
+
+
+def all_cuts(values: npt.NDArray[Any]) -> list[float]:
+    """Cut halfway between any two values that follow each other.
+
+    Examples
+    --------
+    >>> all_cuts(np.array([1, 2, 5]))
+    [1.5, 3.5]
+    """
+    return [_between(float(a), float(b)) for a, b in pairwise(values)]
 
 
 def splitting(values: npt.NDArray[Any], cuts: Sequence[float]) -> list[float]:

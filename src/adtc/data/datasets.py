@@ -11,8 +11,9 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from adtc.data.files import read_table
-from adtc.data.read import TableOptions, read_sheet
+from adtc.data.read import TableOptions, data_of, read_sheet
 from adtc.data.sheet import Sheet
+from adtc.data.streamed import StreamSheet
 from adtc.data.table import Data
 from adtc.errors import DataError, unknown
 
@@ -138,10 +139,10 @@ def load_dataset(name: str, **options: Unpack[LoadOptions]) -> Data:
     >>> data.n_rows, data.labels, data.groups
     (1000, ('bad', 'good'), ('female', 'male'))
     """
-    return Data.from_sheet(dataset_sheet(name, **options))
+    return data_of(dataset_sheet(name, **options))
 
 
-def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet:
+def dataset_sheet(name: str, **options: Unpack[LoadOptions]) -> Sheet | StreamSheet:
     """Read and encode a bundled table, but make no features yet; as in ``load_dataset``."""
     info = next((d for d in _DATASETS if d.name == name), None)
     if info is None:

@@ -156,6 +156,8 @@ def _merged(found: "Description") -> Iterator[str]:
         f"merged: {same:,} rows equal another one in all features, label and group; "
         f"{found.distinct_rows:,} are left"
     )
+    if found.reading:
+        yield f"streamed: {found.reading}"
     if found.twins:
         pairs = [f"'{b}' is {'the opposite of ' * o}'{a}'" for a, b, o in found.twins[:TWINS]]
         rest = len(found.twins) - TWINS

@@ -13,14 +13,15 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from adtc.data.association import Association
-from adtc.data.binarize import Feature, feature_bits
-from adtc.data.bits import Words, equal_rows, pack
+from adtc.data.binarize import Feature
+from adtc.data.bits import Words, pack
 from adtc.data.columns import Column, Scalar, format_scalar
 from adtc.data.datasets import dataset_sheet, datasets
 from adtc.data.describing import description_html, description_text
 from adtc.data.identifiers import identifiers
+from adtc.data.outline import Outline
 from adtc.data.read import SheetOptions, read_sheet
-from adtc.data.sheet import Sheet, frame_sheet
+from adtc.data.sheet import frame_sheet
 from adtc.data.warnings import Beside, TableWarning, Telling, warnings_of
 
 FREQUENT = 5  # values shown of a category
@@ -33,6 +34,7 @@ class DescribeOptions(SheetOptions, total=False):
 
     sep: str | None
     header: bool
+    stream: bool | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,8 @@ class Description:
         Pairs of features that are equal, or opposite, in all rows, with whether they are opposite.
     warnings
         What to know before trusting an answer.
+    reading
+        How a table was read that was streamed, and which of its numbers are estimates.
     """
 
     name: str
@@ -154,6 +158,7 @@ class Description:
     distinct_rows: int
     twins: tuple[tuple[str, str, bool], ...]
     warnings: tuple[TableWarning, ...]
+    reading: str | None = None
 
     @property
     def n_features(self) -> int:
@@ -181,6 +186,7 @@ class Description:
                 {"feature": a, "twin": b, "opposite": opposite} for a, b, opposite in self.twins
             ],
             "warnings": [asdict(w) for w in self.warnings],
+            "reading": self.reading,
         }
 
     def __str__(self) -> str:
@@ -231,39 +237,42 @@ group); trees that test it come near to testing 'sex'; use --drop relationship t
     if isinstance(table, str) and table in [info.name for info in datasets()]:
         return describe_sheet(dataset_sheet(table, **given))
     if isinstance(table, (str, PathLike)):
-        return describe_sheet(read_sheet(table, **given))
+        return describe_sheet(read_sheet(table, describing=True, **given))
     return describe_sheet(frame_sheet(table, **given))
 
 
-def describe_sheet(sheet: Sheet) -> Description:
+def describe_sheet(sheet: Outline) -> Description:
     """Describe a table whose columns are encoded."""
-    beside = Beside(sheet)
-    tellings = {name: beside.telling(c) for name, c in sheet.columns.items()}
     refused = {i.column for i in identifiers(sheet)}
     features = {
         name: () if name in refused else sheet.features([c]) for name, c in sheet.columns.items()
     }
-    bits = feature_bits([f for own in features.values() for f in own], sheet.columns, sheet.n_rows)
+    rows = sheet.encoded(tuple(f for own in features.values() for f in own))
     names = [f.name for own in features.values() for f in own]
+    beside = Beside(sheet)
+    tellings = {name: beside.telling(c) for name, c in sheet.columns.items()}
     target, groups = _classes(sheet)
     positive = sheet.positive
     return Description(
         name=sheet.name,
         rows=sheet.n_rows,
-        total=int(sheet.weights.sum()),
+        total=sheet.total,
         target=target,
         positive=None if positive is None or target is None else target.values[positive],
         groups=groups,
         weights=sheet.weights_column,
-        references=tuple(name for name, _ in sheet.references),
+        references=sheet.reference_names,
         columns=tuple(
             _summary(sheet, column, features[name], tellings[name], name in refused)
             for name, column in sheet.columns.items()
         ),
         left_out=sheet.left_out,
-        distinct_rows=_distinct_rows(sheet, bits),
-        twins=tuple((names[a], names[b], opposite) for a, b, opposite in twins(bits, sheet.n_rows)),
+        distinct_rows=rows.distinct_rows,
+        twins=tuple(
+            (names[a], names[b], opposite) for a, b, opposite in twins(rows.bits, rows.n_rows)
+        ),
         warnings=warnings_of(sheet, tellings),
+        reading=sheet.reading,
     )
 
 
@@ -301,12 +310,9 @@ def fraction_json(name: str, value: Fraction | None) -> dict[str, Any]:
     return {name: None if value is None else float(value), f"{name}_exact": exact}
 
 
-def _classes(sheet: Sheet) -> tuple[Classes | None, Classes | None]:
+def _classes(sheet: Outline) -> tuple[Classes | None, Classes | None]:
     """Count rows by label and by group, and the positive ones in each group."""
-    n_labels = len(sheet.labels.values) if sheet.labels else 1
-    n_groups = len(sheet.groups.values) if sheet.groups else 1
-    counts = np.zeros((n_labels, n_groups), np.int64)
-    np.add.at(counts.reshape(-1), sheet.row_kinds(), sheet.weights)
+    counts = sheet.kind_counts()
     target = groups = None
     if sheet.labels and sheet.target:
         rows = tuple(counts.sum(axis=1).tolist())
@@ -319,9 +325,9 @@ def _classes(sheet: Sheet) -> tuple[Classes | None, Classes | None]:
 
 
 def _summary(
-    sheet: Sheet, column: Column, features: tuple[Feature, ...], telling: Telling, refused: bool
+    sheet: Outline, column: Column, features: tuple[Feature, ...], telling: Telling, refused: bool
 ) -> ColumnSummary:
-    counts = column.counts(sheet.weights)
+    counts = sheet.counts(column)
     read_as = _read_as(column, features, refused)
     frequent: list[tuple[str, int]] = []
     if read_as in ("category", "0/1") and not refused:
@@ -334,7 +340,7 @@ def _summary(
         name=column.name,
         read_as=read_as,
         refused=refused,
-        distinct=len(column.values),
+        distinct=sheet.seen(column).distinct,
         missing=int(counts[-1]),
         features=tuple(f.name for f in features),
         cuts=tuple(sorted(cuts)),
@@ -361,10 +367,3 @@ def _read_as(column: Column, features: tuple[Feature, ...], refused: bool) -> Re
     if refused:
         return "number" if column.kind == "number" else "category"
     return "constant"
-
-
-def _distinct_rows(sheet: Sheet, bits: Words) -> int:
-    """Count the rows that differ in a feature, the label, the group or a reference."""
-    codes = [sheet.row_kinds().astype(np.int32), *(c for _, c in sheet.references)]
-    first, _ = equal_rows(bits, codes, sheet.n_rows)
-    return len(first)

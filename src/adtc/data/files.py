@@ -14,14 +14,15 @@ from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from adtc.atomic import reason_of
 from adtc.errors import DataError
 
 SEPARATORS = (",", ";", "\t", " ")
 PARQUET = (".parquet", ".pq")
-_HEAD = 1 << 20
+HEAD = 1 << 20
+_REPEATED = b"adtc.repeated"
 _COMMENT = re.compile(
     rb"\A\|[^\r\n]*(?=[\r\n]+\S)"
 )  # the empty line stays: lines keep their numbers
@@ -56,8 +57,17 @@ def read_table(path: str | PathLike[str], *, sep: str | None = None, header: boo
     begins with ``|``, a comment in UCI's files.
     """
     path = Path(path)
+    if is_folder(path):
+        raise DataError(f"'{path}' is a directory; give the path of a CSV or Parquet file.")
+    if is_parquet(path):
+        return _read_parquet(path)
+    return _read_csv(path, sep, header)
+
+
+def is_folder(path: Path) -> bool:
+    """Tell a directory from a file; neither is an error."""
     try:
-        mode = path.stat().st_mode
+        return stat.S_ISDIR(path.stat().st_mode)
     except FileNotFoundError:
         raise DataError(
             f"there is no file '{path}'; give the path of a CSV or Parquet file."
@@ -66,11 +76,6 @@ def read_table(path: str | PathLike[str], *, sep: str | None = None, header: boo
         raise DataError(f"'{path}' cannot be read: {reason_of(error)}.") from None
     except ValueError:  # a NUL, or half a character
         raise DataError(f"'{path}' cannot be read: no file can have this name.") from None
-    if stat.S_ISDIR(mode):
-        raise DataError(f"'{path}' is a directory; give the path of a CSV or Parquet file.")
-    if is_parquet(path):
-        return _read_parquet(path)
-    return _read_csv(path, sep, header)
 
 
 def is_parquet(path: str | PathLike[str]) -> bool:
@@ -86,37 +91,59 @@ def _read_parquet(path: Path) -> Any:
         with path.open("rb") as file:  # Arrow opens no file whose name is not UTF-8
             return pq.ParquetFile(file).read()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"'{path}' cannot be read as Parquet: {_one_line(error)}.") from None
+        raise DataError(f"'{path}' cannot be read as Parquet: {one_line(error)}.") from None
+
+
+class CsvStart(NamedTuple):
+    """The beginning of a CSV file: names, separator, content, and where its rows begin."""
+
+    names: list[str]
+    sep: str
+    content: bytes
+    length: int
+
+
+def csv_start(path: Path, content: bytes, sep: str | None, header: bool) -> CsvStart:
+    """Find out separator and names; the content comes back without a mark and a comment."""
+    content = without_mark(content, sep)
+    if not content.strip():
+        raise DataError(f"'{path}' is empty; a header and at least one row are needed.")
+    head = _head(path, content)
+    sep = _separator(sep, head)
+    if sep == " ":
+        content = single_blanks(content)
+        head = _head(path, content)
+    names, length = _names(head, sep, header)
+    return CsvStart(names, sep, content, length)
+
+
+def without_mark(content: bytes, sep: str | None) -> bytes:
+    """Take a byte-order mark and a first line of comment away."""
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    return content if sep == "|" else _COMMENT.sub(b"", content, count=1)
 
 
 def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    content = _content(path)
-    if sep != "|":
-        content = _COMMENT.sub(b"", content, count=1)
-    head = _head(path, content)
-    sep = _separator(sep, head)
-    if sep == " ":
-        content = _single_blanks(content)
-        head = _head(path, content)
-    names, length = _names(head, sep, header)
-    _check_names(path, names)
+    names, sep, content, length = csv_start(path, _content(path), sep, header)
+    places = [str(i) for i in range(len(names))]  # names may be repeated
     if not re.compile(rb"\S").search(content, length):
         raise DataError(f"'{path}' has a header but no rows; at least one row is needed.")
     try:
-        return arrow_csv.read_csv(
+        table = arrow_csv.read_csv(
             pa.py_buffer(content).slice(length),
-            arrow_csv.ReadOptions(column_names=names),
+            arrow_csv.ReadOptions(column_names=places),
             arrow_csv.ParseOptions(delimiter=sep, newlines_in_values=b'"' in content),
             arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
+                column_types=dict.fromkeys(places, pa.string()), strings_can_be_null=False
             ),
-        )
+        ).rename_columns(names)
     except pa.ArrowInvalid as error:
         _explain(path, content, sep, len(names))
-        raise DataError(f"'{path}' cannot be read as CSV: {_one_line(error)}.") from None
+        raise DataError(f"'{path}' cannot be read as CSV: {one_line(error)}.") from None
+    return without_repeats(table, f"'{path}'")
 
 
 def _content(path: Path) -> bytes:
@@ -124,17 +151,14 @@ def _content(path: Path) -> bytes:
     import pyarrow as pa
 
     try:
-        with path.open("rb") as file, pa.input_stream(file, _packing(path)) as stream:
+        with path.open("rb") as file, pa.input_stream(file, packing(path)) as stream:
             content: bytes = stream.read()
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"'{path}' cannot be read: {_one_line(error)}.") from None
-    content = content.removeprefix(b"\xef\xbb\xbf")
-    if not content.strip():
-        raise DataError(f"'{path}' is empty; a header and at least one row are needed.")
+        raise DataError(f"'{path}' cannot be read: {one_line(error)}.") from None
     return content
 
 
-def _packing(path: Path) -> str | None:
+def packing(path: Path) -> str | None:
     """Tell by the ending how a file is packed; Arrow itself opens no name that is not UTF-8."""
     import pyarrow as pa
 
@@ -147,7 +171,7 @@ def _packing(path: Path) -> str | None:
 
 def _head(path: Path, content: bytes) -> str:
     """Decode the first lines, all of them complete."""
-    end = len(content) if len(content) <= _HEAD else content.rfind(b"\n", 0, _HEAD) + 1
+    end = len(content) if len(content) <= HEAD else content.rfind(b"\n", 0, HEAD) + 1
     try:
         return content[: end or len(content)].decode()
     except UnicodeDecodeError as error:
@@ -163,7 +187,7 @@ def _separator(sep: str | None, head: str) -> str:
         return sep
     widths = {}
     for s in SEPARATORS:
-        text = _single_blanks(head.encode()).decode() if s == " " else head
+        text = single_blanks(head.encode()).decode() if s == " " else head
         widths[s] = [len(fields) for _, fields in islice(_records(text, s), 100)] or [0]
     possible = [s for s in SEPARATORS if widths[s][0] > 1] or [","]
     return next((s for s in possible if len(set(widths[s])) == 1), possible[0])
@@ -190,11 +214,31 @@ def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
     return [name.strip() or f"(column {i})" for i, name in enumerate(first, 1)], length
 
 
-def _check_names(path: Path, names: list[str]) -> None:
-    if twice := repeated(names):
-        raise DataError(
-            f"'{path}' has more than one column named '{twice[0]}'; rename all but one of them."
-        )
+def without_repeats(table: Any, what: str) -> Any:
+    """Keep one of several columns that have the same name and the same values.
+
+    The schema's metadata tell which names they were: see `names_told_twice`.
+    """
+    twice = repeated(table.column_names)
+    if not twice:
+        return table
+    places: dict[str, int] = {}
+    for at, name in enumerate(table.column_names):
+        if name in places and not table.column(at).equals(table.column(places[name])):
+            raise DataError(
+                f"{what} has more than one column named '{name}', with different values; rename "
+                f"all but one of them."
+            )
+        places.setdefault(name, at)
+    known = table.schema.metadata or {}
+    told = {**known, _REPEATED: "\n".join(twice)}
+    return table.select(list(places.values())).replace_schema_metadata(told)
+
+
+def names_told_twice(table: Any) -> tuple[str, ...]:
+    """Return the names that several equal columns had before one of them was kept."""
+    told = (table.schema.metadata or {}).get(_REPEATED, b"").decode()
+    return tuple(told.split("\n")) if told else ()
 
 
 def repeated(names: list[str]) -> list[str]:
@@ -208,7 +252,7 @@ def repeated(names: list[str]) -> list[str]:
     return sorted(name for name, times in Counter(names).items() if times > 1)
 
 
-def _single_blanks(content: bytes) -> bytes:
+def single_blanks(content: bytes) -> bytes:
     """Make every run of blanks one separator, none at the ends of a line."""
     content = re.sub(rb"[ \t]*(\r\n|\n|\r)[ \t]*", rb"\1", content.strip(b" \t"))
     return re.sub(rb"[ \t]+", b" ", content)
@@ -237,7 +281,8 @@ def _undecodable(path: Path, content: bytes, position: int) -> DataError:
     )
 
 
-def _one_line(error: Exception) -> str:
+def one_line(error: Exception) -> str:
+    """Write an error's message in one line, without its full stop."""
     return " ".join(str(error).split()).rstrip(".")
 
 

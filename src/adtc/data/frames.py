@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from adtc.data.binarize import Feature
 from adtc.data.columns import Column, encode, encode_whole
-from adtc.data.files import repeated
+from adtc.data.files import without_repeats
 from adtc.errors import DataError, UnknownColumnError, unknown
 
 
@@ -28,11 +28,8 @@ def arrow_table(frame: object) -> Any:
             table = pa.table(dict(frame) if isinstance(frame, Mapping) else frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise DataError(f"the frame cannot be read: {' '.join(str(error).split())}.") from None
-    table = table.drop_columns(_index_columns(table))
-    if twice := repeated(table.column_names):
-        raise DataError(
-            f"the table has more than one column named '{twice[0]}'; rename all but one of them."
-        )
+    table = table.drop_columns(index_columns(table))
+    table = without_repeats(table, "the table")
     if not table.num_rows:
         raise DataError("the table has no rows; at least one is needed.")
     return table
@@ -120,7 +117,7 @@ def array_column(name: str, values: npt.ArrayLike, n_rows: int) -> Column:
     return encode(name, pa.array(array if array.dtype.kind == "b" else array.tolist()))
 
 
-def _index_columns(table: Any) -> list[str]:
+def index_columns(table: Any) -> list[str]:
     """Find the columns that pandas made of an index; an index is no feature."""
     pandas = (table.schema.pandas_metadata or {}).get("index_columns", ())
     known = set(table.column_names)

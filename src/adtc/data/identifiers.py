@@ -18,15 +18,14 @@ Other whole numbers that are all different are measurements as often as not: the
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from adtc.data.columns import Column, format_number
-from adtc.data.sheet import Sheet
+from adtc.data.outline import Outline, Seen
 from adtc.data.spellings import spelled_numbers
 from adtc.errors import DataError
 
@@ -60,43 +59,51 @@ class Identifier:
         return "numeric" if self.kind == "number" else "category"
 
 
-def identifiers(sheet: Sheet) -> list[Identifier]:
+def identifiers(sheet: Outline) -> list[Identifier]:
     """Find the columns that look like identifiers and whose reading the user did not choose."""
-    found = (identifier(c) for name, c in sheet.columns.items() if not sheet.chosen(name))
+    found = (
+        identifier(c, sheet.seen) for name, c in sheet.columns.items() if not sheet.chosen(name)
+    )
     return [i for i in found if i is not None]
 
 
-def identifier(column: Column) -> Identifier | None:
+def identifier(column: Column, look: Callable[[Column], Seen] = Seen.of) -> Identifier | None:
     """Tell whether a column looks like an identifier.
+
+    Parameters
+    ----------
+    look
+        Says how its values occur, where the column itself does not have every row.
 
     Examples
     --------
+    >>> import numpy as np
     >>> column = Column("case", "number", np.arange(1, 2001), np.arange(2000, dtype=np.int32))
     >>> identifier(column).reason
     'it numbers the rows from 1 to 2000'
     """
-    distinct = len(column.values)
-    if distinct * SHARED_BY <= FEW_ROWS or column.kind == "boolean":
+    if len(column.values) * SHARED_BY <= FEW_ROWS or column.kind == "boolean":
         return None  # cheap: most columns have few values
-    rows = len(column.codes) - int((column.codes < 0).sum())
-    if rows <= FEW_ROWS or distinct * SHARED_BY <= rows:
+    seen = look(column)
+    rows = seen.present
+    if rows <= FEW_ROWS or seen.distinct * SHARED_BY <= rows:
         return None
-    reason = _by_text(column, rows) or _by_number(column, rows) or _by_name(column, rows)
+    reason = _by_text(column, seen) or _by_number(column, seen) or _by_name(column, seen)
     return Identifier(column.name, column.kind, reason) if reason else None
 
 
-def is_unique_number(column: Column) -> bool:
+def is_unique_number(column: Column, seen: Seen) -> bool:
     """Tell whether each row has a whole number of its own that may be an identifier.
 
     That is, they are as many as 1,000, or they number more than 20 rows.
     """
-    rows = len(column.codes)
-    if column.kind != "number" or not FEW_ROWS < rows == len(column.values):
+    rows = seen.total
+    if column.kind != "number" or not FEW_ROWS < rows == seen.distinct:
         return False
-    return _whole(column.values) and (rows >= MANY_ROWS or _numbering(column))
+    return _whole(column.values) and (rows >= MANY_ROWS or _numbering(column, seen))
 
 
-def refuse_identifiers(sheet: Sheet) -> None:
+def refuse_identifiers(sheet: Outline) -> None:
     """Raise one sentence about all columns that look like identifiers."""
     if found := identifiers(sheet):
         raise DataError(refusal(found))
@@ -120,43 +127,41 @@ def refusal(found: Sequence[Identifier]) -> str:
     )
 
 
-def _by_text(column: Column, rows: int) -> str | None:
-    distinct = len(column.values)
-    if column.kind != "text" or distinct < NEARLY_ALL * rows:
+def _by_text(column: Column, seen: Seen) -> str | None:
+    if column.kind != "text" or seen.distinct < NEARLY_ALL * seen.present:
         return None
-    counts = np.bincount(column.codes[column.codes >= 0], minlength=distinct)
-    if spelled_numbers(column, counts, kept=0) is not None:
+    if spelled_numbers(column, seen.rows[:-1], kept=0) is not None:
         return None
-    return f"{distinct:,} different texts in {rows:,} rows"
+    return f"{seen.distinct:,} different texts in {seen.present:,} rows"
 
 
-def _by_number(column: Column, rows: int) -> str | None:
-    values = column.values
-    if column.kind != "number" or not MANY_ROWS <= rows == len(values) == len(column.codes):
+def _by_number(column: Column, seen: Seen) -> str | None:
+    values, rows = column.values, seen.present
+    if column.kind != "number" or not MANY_ROWS <= rows == seen.distinct == seen.total:
         return None
     low, high = format_number(values[0]), format_number(values[-1])
-    if _numbering(column):
+    if _numbering(column, seen):
         return f"it numbers the rows from {low} to {high}"
-    rising = bool((np.diff(column.codes) > 0).all())
-    if rising and _whole(values) and values[-1] - values[0] < SHARED_BY * rows:
+    if seen.rising and _whole(values) and values[-1] - values[0] < SHARED_BY * rows:
         return f"whole numbers that rise from row to row, {low} to {high}"
     return None
 
 
-def _numbering(column: Column) -> bool:
+def _numbering(column: Column, seen: Seen) -> bool:
     """Tell whether values that are all different are the numbers from 0 or 1 on."""
     low, high = column.values[0], column.values[-1]
-    return low in (0, 1) and high - low == len(column.values) - 1 and _whole(column.values)
+    return low in (0, 1) and high - low == seen.distinct - 1 and _whole(column.values)
 
 
-def _by_name(column: Column, rows: int) -> str | None:
+def _by_name(column: Column, seen: Seen) -> str | None:
     words = {word.lower() for word in _WORD.findall(column.name)}
     plain = re.sub(r"[\W\d_]+", "", column.name).lower()
     if column.kind == "number":
         named = bool(words & _ID_WORDS) and _whole(column.values)
     else:
         named = bool(words & (_ID_WORDS | _NAME_WORDS)) or plain in _WHOLE_NAMES | _NAME_WORDS
-    return f"by its name, with {len(column.values):,} values in {rows:,} rows" if named else None
+    told = f"by its name, with {seen.distinct:,} values in {seen.present:,} rows"
+    return told if named else None
 
 
 def _whole(values: npt.NDArray[Any]) -> bool:

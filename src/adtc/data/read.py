@@ -2,18 +2,27 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
+from adtc.data.batches import TableBatches, Watch, is_stream, spooled
 from adtc.data.binning import BinningOptions
 from adtc.data.columns import Scalar
-from adtc.data.files import Source, is_parquet, read_table
+from adtc.data.file_batches import STREAMED_FROM, FileBatches, bytes_in_memory
+from adtc.data.files import Source, is_parquet, one_line, read_table
+from adtc.data.folders import read_tables, table_files
+from adtc.data.frames import arrow_table
 from adtc.data.holdout import held_out
 from adtc.data.sheet import Sheet, frame_sheet
+from adtc.data.streamed import StreamSheet
+from adtc.data.streaming import stream_sheet
 from adtc.data.table import Data
 from adtc.errors import DataError
+
+_TIMES = 3  # as much as a table does the program take that reads it
 
 
 class TableOptions(BinningOptions, total=False):
@@ -42,20 +51,26 @@ class SheetOptions(TableOptions, total=False):
 
 
 def read(
-    path: str | PathLike[str],
+    path: str | PathLike[str] | None = None,
     *,
+    sql: str | None = None,
     sep: str | None = None,
     header: bool = True,
     test_share: float | str | None = None,
     test_seed: int = 0,
+    stream: bool | None = None,
+    monitor: Watch | None = None,
     **options: Unpack[ReadOptions],
 ) -> Data:
-    r"""Read a CSV or Parquet file into Boolean features.
+    r"""Read CSV or Parquet files, or a query's result, into Boolean features.
 
     Parameters
     ----------
     path
-        Parquet if it ends in ``.parquet`` or ``.pq``, else CSV in UTF-8, packed or not.
+        Parquet if it ends in ``.parquet`` or ``.pq``, else CSV in UTF-8, packed or not; a
+        directory or a glob of such files is one table.
+    sql
+        Instead of a path: a query that DuckDB answers, such as ``select * from 'parts/*.parquet'``.
     sep
         One character, or ``\t``; None finds out among comma, semicolon, tab and blank.
     header
@@ -63,6 +78,11 @@ def read(
     test_share, test_seed
         If given, this share of the rows of each label and group becomes the further table
         ``test``, and features are made of the others alone: see ``held_out``.
+    stream
+        Read it in batches and merge equal rows, so that memory holds the distinct rows only;
+        by default if it would take about a gigabyte or more.
+    monitor
+        Is told how far streaming is, and may stop it: an ``adtc.Monitor``.
     **options
         ``target`` (needed), ``sensitive``, ``use_sensitive``, ``positive``, ``weights``,
         ``references``, ``reference_labels``, ``drop``, ``na``, ``nbins``, ``binning``, ``cuts``,
@@ -78,8 +98,29 @@ def read(
     >>> data.feature_names
     ('age <= 25', 'age <= 35', 'job = cook', 'job is missing')
     """
-    sheet = read_sheet(path, sep=sep, header=header, **options)
-    return Data.from_sheet(sheet) if test_share is None else held_out(sheet, test_share, test_seed)
+    if (path is None) == (sql is None):
+        raise DataError("a table is read from a path or by a query (sql): give one of them.")
+    if sql is not None:
+        sheet = stream_frame(query(sql), stream=stream, watch=monitor, name="query", **options)
+    else:
+        assert path is not None
+        sheet = read_sheet(path, sep=sep, header=header, stream=stream, watch=monitor, **options)
+    return data_of(sheet) if test_share is None else split_of(sheet, test_share, test_seed)
+
+
+def data_of(sheet: Sheet | StreamSheet) -> Data:
+    """Make the table of a sheet, whichever way it was read."""
+    return sheet.data() if isinstance(sheet, StreamSheet) else Data.from_sheet(sheet)
+
+
+def split_of(sheet: Sheet | StreamSheet, share: float | str, seed: int = 0) -> Data:
+    """Hold test rows out; rows of a streamed table are merged, so there are none to choose."""
+    if isinstance(sheet, StreamSheet):
+        raise DataError(
+            "test rows are held out of a table in memory, but this one was streamed: give the test "
+            "rows as a table of their own (--test FILE), or read it in memory (--no-stream)."
+        )
+    return held_out(sheet, share, seed)
 
 
 def read_like(
@@ -115,11 +156,71 @@ def read_sheet(
     *,
     sep: str | None = None,
     header: bool = True,
+    stream: bool | None = None,
+    watch: Watch | None = None,
+    describing: bool = False,
+    memory: int | None = None,
     **options: Unpack[SheetOptions],
-) -> Sheet:
-    """Read and encode a file, but make no features yet; the parameters are those of ``read``."""
-    table = read_table(path, sep=sep, header=header)
+) -> Sheet | StreamSheet:
+    """Read and encode a table; the parameters are those of ``read``.
+
+    Parameters
+    ----------
+    watch, describing
+        As in ``stream_sheet``.
+    memory
+        Bytes that the program may hold: a table that would take a third of them is streamed.
+    """
+    files = table_files(path)
     # a file's name need not be text, but what it is called in results is
-    stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0]
-    sheet = frame_sheet(table, name=stem, parse_text=not is_parquet(path), **options)
-    return replace(sheet, source=Source(Path(path).absolute(), sep, header))
+    stem = os.fsencode(Path(path).name).decode("utf-8", "replace").split(".")[0].strip("*")
+    source = Source(Path(path).absolute(), sep, header)
+    if stream is None:
+        most = STREAMED_FROM if memory is None else min(STREAMED_FROM, memory // _TIMES)
+        stream = bytes_in_memory(files) >= most
+    if stream:
+        batches = FileBatches(files, sep, header)
+        return stream_sheet(
+            batches,
+            name=stem or "table",
+            source=source,
+            watch=watch,
+            describing=describing,
+            **options,
+        )
+    table = read_tables(path, sep=sep, header=header)
+    sheet = frame_sheet(table, name=stem or "table", parse_text=not is_parquet(files[0]), **options)
+    return replace(sheet, source=source if len(files) == 1 else None)
+
+
+def stream_frame(
+    frame: object,
+    *,
+    stream: bool | None,
+    parse_text: bool = False,
+    watch: Watch | None = None,
+    name: str = "table",
+    **options: Unpack[SheetOptions],
+) -> Sheet | StreamSheet:
+    """Encode a frame, in batches if that is asked for or if a stream turns out to be large."""
+    if not is_stream(frame):
+        batches = TableBatches(arrow_table(frame), parse_text)
+        return stream_sheet(batches, name=name, watch=watch, **options)
+    with closing(spooled(frame, parse_text=parse_text, watch=watch)) as spool:
+        if stream or (stream is None and spool.nbytes >= STREAMED_FROM):
+            return stream_sheet(spool, name=name, watch=watch, **options)
+        return frame_sheet(spool.table(), parse_text=parse_text, name=name, **options)
+
+
+def query(sql: str) -> Any:
+    """Ask DuckDB, which reads files by their names; the answer comes when it is read."""
+    try:
+        import duckdb
+    except ImportError:
+        raise DataError(
+            "a query needs DuckDB, which is not installed: pip install 'adtc[sql]'."
+        ) from None
+    try:
+        return duckdb.connect().sql(sql)
+    except duckdb.Error as error:
+        raise DataError(f"the query cannot be answered: {one_line(error)}.") from None

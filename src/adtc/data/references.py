@@ -23,7 +23,11 @@ _NO_YES = (
 
 
 def reference_codes(
-    column: Column, coding: Coding, given: Mapping[str, Scalar] | None = None
+    column: Column,
+    coding: Coding,
+    given: Mapping[str, Scalar] | None = None,
+    *,
+    rows: bool = True,
 ) -> tuple[Codes, Spelled]:
     """Code a column of labels from elsewhere.
 
@@ -33,6 +37,8 @@ def reference_codes(
         The target's labels; of two, the positive one is last.
     given
         Which label a value stands for, where the user says so.
+    rows
+        Whether the column has the table's rows, and not only its values.
 
     Notes
     -----
@@ -60,7 +66,9 @@ def reference_codes(
     labels = [format_scalar(label) for label in coding.values]
     codes = np.array([places.get(value, -1) for value in values], np.int32)[column.codes]
     if (codes < 0).any():
-        raise DataError(_unknown(column, values, int((codes < 0).argmax()), labels))
+        row = int((codes < 0).argmax())
+        place = f" in row {row + 1}" if rows else ""
+        raise DataError(_unknown(column.name, values[column.codes[row]], place, labels))
     used = sorted((value, places[value]) for value in values)
     return codes, tuple((value, at) for value, at in used if value != labels[at])
 
@@ -82,11 +90,10 @@ def _bare(text: str) -> str:
     return text.strip().removesuffix(".").casefold()
 
 
-def _unknown(column: Column, values: list[str], row: int, labels: list[str]) -> str:
-    value = values[column.codes[row]]
+def _unknown(column: str, value: str, place: str, labels: list[str]) -> str:
     return (
-        f"the reference column '{column.name}' holds '{value}' in row {row + 1}, which is none of "
-        f"the known values: {', '.join(labels)}. Say which of them it stands for, as in "
-        f"reference_labels={{'{column.name}': {{'{value}': '{labels[-1]}'}}}} "
+        f"the reference column '{column}' holds '{value}'{place}, which is none of the known "
+        f"values: {', '.join(labels)}. Say which of them it stands for, as in "
+        f"reference_labels={{'{column}': {{'{value}': '{labels[-1]}'}}}} "
         f"(adtc audit: --decision-label '{value}={labels[-1]}')."
     )

@@ -4,15 +4,16 @@
 values that ``Data`` no longer has. Every column is encoded once.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Unpack
 
 import numpy as np
 
-from adtc.data.binarize import Feature
+from adtc.data.association import cross_counts
+from adtc.data.binarize import Feature, feature_bits
 from adtc.data.binning import Binning, BinningOptions
-from adtc.data.bits import Codes, Rows
+from adtc.data.bits import Codes, Rows, equal_rows
 from adtc.data.coding import (
     Coding,
     fit_groups,
@@ -21,8 +22,9 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
-from adtc.data.files import Source
+from adtc.data.files import Source, names_told_twice
 from adtc.data.frames import arrow_table, check_known, check_roles
+from adtc.data.outline import Encoded, Seen
 from adtc.data.references import Spelled, reference_codes
 from adtc.errors import DataError, unknown
 
@@ -50,6 +52,8 @@ class Sheet:
         Per such column that spells labels its own way, which label each spelling is.
     names
         All columns of the table, in order.
+    told_twice
+        Of these, the ones that came more than once with the same values.
     source
         The file that it was read from, if it was one.
     """
@@ -70,6 +74,7 @@ class Sheet:
     na: tuple[str, ...]
     spelled: tuple[tuple[str, Spelled], ...] = ()
     names: tuple[str, ...] = ()
+    told_twice: tuple[str, ...] = ()
     source: Source | None = None
 
     def taken(self, rows: Rows) -> "Sheet":
@@ -99,7 +104,50 @@ class Sheet:
 
     def chosen(self, column: str) -> bool:
         """Tell whether the user said how to read a column, by its type or its cuts."""
-        return column in self.binning.kinds or column in self.binning.given
+        return self.binning.chooses(column)
+
+    @property
+    def total(self) -> int:
+        """The sum of the weights."""
+        return int(self.weights.sum())
+
+    @property
+    def reference_names(self) -> tuple[str, ...]:
+        """The columns of other labels."""
+        return tuple(name for name, _ in self.references)
+
+    @property
+    def reading(self) -> None:
+        """There is nothing to say about how it was read: all of it was there at once."""
+
+    def counts(self, column: Column) -> Rows:
+        """Sum the weights per value of a column; the last entry is for missing values."""
+        return column.counts(self.weights)
+
+    def seen(self, column: Column) -> Seen:
+        """Say how the values of a column occur."""
+        return Seen.of(column)
+
+    def encoded(self, features: tuple[Feature, ...]) -> Encoded:
+        """Evaluate features on the rows."""
+        bits = feature_bits(features, self.columns, self.n_rows)
+        codes = [self.row_kinds().astype(np.int32), *(c for _, c in self.references)]
+        first, _ = equal_rows(bits, codes, self.n_rows)
+        return Encoded(bits, self.n_rows, len(first))
+
+    def kind_counts(self) -> Rows:
+        """Sum the weights by label and group."""
+        n_labels = len(self.labels.values) if self.labels else 1
+        n_groups = len(self.groups.values) if self.groups else 1
+        counts = np.zeros((n_labels, n_groups), np.int64)
+        np.add.at(counts.reshape(-1), self.row_kinds(), self.weights)
+        return counts
+
+    def crossing(self) -> Callable[[Column], Rows]:
+        """Return what counts rows by label and group, and by a column's cell."""
+        kinds, n_kinds = self.row_kinds(), self.kind_counts().size
+        weights = None if self.weights_column is None else self.weights
+        return lambda column: cross_counts(column, kinds, n_kinds, weights)
 
 
 def frame_sheet(
@@ -131,7 +179,8 @@ def frame_sheet(
     roles = [("target", target), ("sensitive", sensitive), ("weights", weights)]
     roles += [("references", r) for r in references] + [("drop", c) for c in drop]
     named = check_roles(table, roles)
-    check_known(table, [*options.given, *options.kinds])
+    check_known(table, [*(options.cuts or ()), *options.kinds])
+    options.check_coded(target, sensitive)
     spellings = tuple(na or ())
 
     def get(name: str) -> Column:
@@ -165,6 +214,7 @@ def frame_sheet(
         na=spellings,
         spelled=tuple((name, spelled) for name, _, spelled in others if spelled),
         names=tuple(table.column_names),
+        told_twice=names_told_twice(table),
     )
 
 

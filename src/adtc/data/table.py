@@ -7,13 +7,14 @@ Arrow-speaking frame or from arrays (from a file: ``read``); it computes nothing
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self, Unpack
 
 import numpy as np
 import numpy.typing as npt
 
 from adtc.cache import LRUCache
+from adtc.data.batches import Originals, is_stream
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -44,6 +45,7 @@ from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
 from adtc.data.stack import Layer, Stack, layer_of, row_cache, stacked
 from adtc.errors import DataError, unknown
+from adtc.hooks import hook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +85,9 @@ class Data:
         ``with_table``.
     notes
         What had to be done to read this table as a further one, in sentences.
+    originals
+        Of a streamed table, whose equal rows are merged: finds the merged row of each row by one
+        more pass; otherwise None.
     """
 
     name: str
@@ -102,6 +107,7 @@ class Data:
     source: Source | None = None
     tables: tuple[tuple[str, "Data"], ...] = ()
     notes: tuple[str, ...] = ()
+    originals: Originals | None = None
 
     def __post_init__(self) -> None:
         # Values are shared and fingerprinted, so nobody may change them in place.
@@ -135,6 +141,7 @@ class Data:
         na: Sequence[str] | None = None,
         parse_text: bool = False,
         name: str = "table",
+        stream: bool | None = None,
         **binning: Unpack[BinningOptions],
     ) -> Self:
         """Make Boolean features of a frame.
@@ -142,7 +149,8 @@ class Data:
         Parameters
         ----------
         frame
-            Anything that speaks Arrow (pandas, polars, ``pyarrow.Table``), or a dict of columns.
+            Anything that speaks Arrow (pandas, polars, ``pyarrow.Table``), a dict of columns, a
+            lazy frame of polars, a relation of DuckDB, or a stream of record batches.
         target
             The column with the classes (two to 50). It keeps its type; no value may be missing.
         sensitive
@@ -166,9 +174,12 @@ class Data:
             Spellings of a missing value, besides the empty text, NA, NaN, nan, null and None.
         parse_text
             Read numbers and true/false in text columns, as in a CSV file.
+        stream
+            Read it in batches and merge equal rows. A query or a stream is kept in a temporary
+            file meanwhile; by default it is streamed if it takes a gigabyte or more.
         **binning
-            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points),
-            ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
+            ``nbins`` (7), ``binning`` ("quantile" or "width"), ``cuts`` (column to cut points, or
+            to "all"), ``numeric`` ("thresholds" or "bins"), ``onehot`` ("drop" or "all"),
             ``max_categories`` (50), ``types`` (column to "numeric", "category" or "ignore").
 
         Notes
@@ -186,23 +197,28 @@ class Data:
         >>> data.feature_names, data.labels
         (('age <= 25', 'age <= 35'), ('no', 'yes'))
         """
-        return cls.from_sheet(
-            frame_sheet(
-                frame,
-                target=target,
-                sensitive=sensitive,
-                use_sensitive=use_sensitive,
-                positive=positive,
-                weights=weights,
-                references=references,
-                reference_labels=reference_labels,
-                drop=drop,
-                na=na,
-                parse_text=parse_text,
-                name=name,
-                **binning,
-            )
+        read: Any = frame_sheet
+        if stream or is_stream(frame):
+            read = partial(hook("stream_frame"), stream=stream)
+        sheet = read(
+            frame,
+            target=target,
+            sensitive=sensitive,
+            use_sensitive=use_sensitive,
+            positive=positive,
+            weights=weights,
+            references=references,
+            reference_labels=reference_labels,
+            drop=drop,
+            na=na,
+            parse_text=parse_text,
+            name=name,
+            **binning,
         )
+        if isinstance(sheet, Sheet):
+            return cls.from_sheet(sheet)
+        made: Self = hook("data_of")(sheet)
+        return made
 
     @classmethod
     def from_sheet(cls, sheet: Sheet, *, keep_identifiers: bool = False) -> Self:
@@ -446,6 +462,7 @@ class Data:
                 (r, recipe.reference_codes(column(table, r, recipe.na))) for r in recipe.references
             ),
             origin=None,
+            originals=None,
             source=None,
             tables=(),
             notes=notes,
@@ -567,6 +584,7 @@ class Data:
             weights=self.weights[rows],
             references=tuple((k, codes[rows]) for k, codes in self.references),
             origin=None,
+            originals=None,
         )
 
     def stack(self, tables: Iterable[str]) -> "Data | Stack":

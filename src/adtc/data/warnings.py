@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-import numpy as np
-
-from adtc.data.association import Association, associate, cross_counts
+from adtc.data.association import Association, associate
 from adtc.data.bits import Rows
 from adtc.data.columns import Column, format_scalar
 from adtc.data.identifiers import FEW_ROWS, identifier, is_unique_number
-from adtc.data.sheet import Sheet
+from adtc.data.outline import Outline
 from adtc.data.spellings import SpelledNumbers, differ_in_case, end_in_full_stop, spelled_numbers
 from adtc.text import percent
 
@@ -35,8 +33,13 @@ Kind = Literal[
     "tells-sensitive",
     "full-stop",
     "letter-case",
+    "repeated",
 ]
-_MINOR = ("full-stop", "letter-case")  # worth a line in a description, not at every command
+_MINOR = (
+    "full-stop",
+    "letter-case",
+    "repeated",
+)  # worth a line in a description, not at every command
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +82,15 @@ class Telling:
 class Beside:
     """The labels and groups of the rows, to set columns beside."""
 
-    def __init__(self, sheet: Sheet) -> None:
+    def __init__(self, sheet: Outline) -> None:
         self.n_labels = len(sheet.labels.values) if sheet.labels else 1
         self.n_groups = len(sheet.groups.values) if sheet.groups else 1
-        self._kinds = sheet.row_kinds()
-        self._weights = None if sheet.weights_column is None else sheet.weights
+        self._crossed = sheet.crossing()
         self._sensitive = sheet.sensitive.name if sheet.sensitive else None
 
     def counts(self, column: Column) -> Rows:
         """Count rows by label, group and cell."""
-        n_kinds = self.n_labels * self.n_groups
-        counts = cross_counts(column, self._kinds, n_kinds, self._weights)
-        return counts.reshape(self.n_labels, self.n_groups, -1)
+        return self._crossed(column).reshape(self.n_labels, self.n_groups, -1)
 
     def telling(self, column: Column) -> Telling:
         """Measure how well a column tells labels and groups."""
@@ -104,7 +104,7 @@ class Beside:
         )
 
 
-def table_warnings(sheet: Sheet) -> tuple[TableWarning, ...]:
+def table_warnings(sheet: Outline) -> tuple[TableWarning, ...]:
     """Find what a user should know about a table.
 
     Examples
@@ -119,18 +119,18 @@ def table_warnings(sheet: Sheet) -> tuple[TableWarning, ...]:
     return warnings_of(sheet, {name: beside.telling(c) for name, c in sheet.columns.items()})
 
 
-def warnings_of(sheet: Sheet, tellings: Mapping[str, Telling]) -> tuple[TableWarning, ...]:
+def warnings_of(sheet: Outline, tellings: Mapping[str, Telling]) -> tuple[TableWarning, ...]:
     """Find the warnings of a table whose columns are measured already."""
-    found = list(_label_warnings(sheet))
+    found = [*_label_warnings(sheet), *_repeats(sheet)]
     for name, column in sheet.columns.items():
         found += column_warnings(sheet, column, tellings[name])
     strong = sum(w.kind in ("strong", "predicts-target") for w in found)
     return tuple(w for w in found if w.kind != "strong" or strong <= FEW)
 
 
-def column_warnings(sheet: Sheet, column: Column, telling: Telling) -> Iterator[TableWarning]:
+def column_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterator[TableWarning]:
     """Find what a user should know about one column."""
-    named = None if sheet.chosen(column.name) else identifier(column)
+    named = None if sheet.chosen(column.name) else identifier(column, sheet.seen)
     if named is not None:
         drop, types = _drop(column), shlex.quote(f"{column.name}={named.type}")
         yield TableWarning(
@@ -155,7 +155,7 @@ def short_line(warnings: Sequence[TableWarning]) -> str:
     return "; ".join(told[:_SHOWN]) + more
 
 
-def _label_warnings(sheet: Sheet) -> Iterator[TableWarning]:
+def _label_warnings(sheet: Outline) -> Iterator[TableWarning]:
     if sheet.target is None or sheet.labels is None:
         return
     labels = sheet.labels.values
@@ -172,20 +172,32 @@ def _label_warnings(sheet: Sheet) -> Iterator[TableWarning]:
         )
 
 
-def _reading_warnings(sheet: Sheet, column: Column) -> Iterator[TableWarning]:
+def _repeats(sheet: Outline) -> Iterator[TableWarning]:
+    for name in sheet.told_twice:
+        yield TableWarning(
+            "repeated",
+            name,
+            f"'{name}' comes more than once",
+            f"'{name}' is the name of several columns with the same values, of which one is kept",
+            "leave the others out of the file if they are copies",
+        )
+
+
+def _reading_warnings(sheet: Outline, column: Column) -> Iterator[TableWarning]:
     """Warn about whole numbers that may be identifiers, and about text that should be numbers."""
-    if is_unique_number(column):
+    seen = sheet.seen(column)
+    if is_unique_number(column, seen):
         yield TableWarning(
             "unique-numbers",
             column.name,
             f"'{column.name}' may be an identifier",
-            f"'{column.name}' has another whole number in each of {len(column.codes):,} rows and "
+            f"'{column.name}' has another whole number in each of {seen.total:,} rows and "
             "may be an identifier",
             f"use {_drop(column)} if it is one",
         )
     if column.kind != "text":
         return
-    rows = column.counts(np.ones(len(column.codes), np.int64))[:-1]
+    rows = seen.rows[:-1]
     spelled = spelled_numbers(column, rows, sheet.binning.max_categories)
     if spelled is not None:
         yield _number_as_text(column, spelled, int(rows.sum()))
@@ -231,7 +243,7 @@ def _number_as_text(column: Column, spelled: SpelledNumbers, rows: int) -> Table
     )
 
 
-def _telling_warnings(sheet: Sheet, column: Column, telling: Telling) -> Iterator[TableWarning]:
+def _telling_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterator[TableWarning]:
     """Warn about columns that tell the target or the sensitive group."""
     name = column.name
     if telling.target is not None and sheet.target is not None:

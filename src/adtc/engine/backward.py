@@ -149,6 +149,21 @@ def run_backward(
     """
     monitor = monitor or Monitor()
     voters = nobody(circuit.prepared.features) if voters is None else voters
+    if circuit.remote is not None:
+        return circuit.remote.run(_backward, cells, weights, voters, events, monitor=monitor)
+    return _backward(circuit, cells, weights, voters, events, monitor=monitor)
+
+
+def _backward(
+    circuit: Circuit,
+    cells: Keys,
+    weights: Weights | None,
+    voters: Voters,
+    events: bool,
+    *,
+    monitor: Monitor,
+) -> Backward:
+    """Do the same where the circuit is."""
     _check_mixed(circuit, voters)
     chosen = _chosen(circuit, cells, weights)
     core = _core_of(circuit, chosen.limbs, monitor)
@@ -259,7 +274,7 @@ def _core_of(circuit: Circuit, limbs: int, monitor: Monitor) -> Any:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[level.core for level in circuit.levels],
         limbs=limbs,
         most_bytes=monitor.memory,
     )

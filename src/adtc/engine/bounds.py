@@ -13,13 +13,16 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
+from adtc.engine.checkpoint import complete
 from adtc.engine.executors import run_jobs
 from adtc.engine.forms import Form
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
+from adtc.engine.parts import Arrays, content_key, first_features, paths_of_features
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
+from adtc.hooks import hook
 
 Array = npt.NDArray[Any]
 INFINITY = 2**60
@@ -27,6 +30,7 @@ INFINITY = 2**60
 _TWO = 2
 _SMALL_JOB = 10**6  # pairs of features that one job may look at
 _LARGEST = 2**57  # costs below that have room for sums of four, and for more than any cost
+_MOST_SPREAD = 3  # literals whose signs follow by differences
 _MOST_MATRICES = 2**30  # bytes of pair counts that are kept to save counting
 
 
@@ -80,22 +84,43 @@ def inside_pass(
     sizes = path_counts(lattice)
     groups = len(table.totals)
     monitor.reserve("the table of subproblems", sum(sizes) * 8 * (groups + 2 * len(forms)))
-    # A form that only counts leaves needs no search: a single leaf is the least.
-    searched = [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
-    if question.space.leaf_share:  # there a leaf may not exist, and then two may
-        searched = list(range(len(forms)))
+    searched = searched_forms(forms, question)
     costs = path_costs(tuple(forms[d] for d in searched), group_label, question)
     found = Found.blank(lattice, groups, len(searched))
     Walker(table, lattice, costs, switches, monitor).visit(range(lattice.features), found)
-    counts, least, splits = found.counts, found.least, found.splits
+    per_leaf = [form.per_leaf for form in forms]
     with monitor.translated():
-        _core.ascend(lattice.levels, lattice, costs, counts, least, monitor.control)
-    exists = support(counts, group_label) >= question.minsup
-    if len(searched) < len(forms):
-        single = np.array([form.per_leaf for form in forms], np.int64)[:, None]
+        return bounds_above(
+            lattice, costs, found, per_leaf=per_leaf, searched=searched, control=monitor.control
+        )
+
+
+def searched_forms(forms: Sequence[Form], question: Question) -> list[int]:
+    """List the forms whose least value must be sought, by number."""
+    if question.space.leaf_share:  # there a leaf may not exist, and then two may
+        return list(range(len(forms)))
+    # A form that only counts leaves needs no search: a single leaf is the least.
+    return [d for d, f in enumerate(forms) if f.per_leaf < 0 or any(map(any, f.weights))]
+
+
+def bounds_above(
+    lattice: _core.Lattice,
+    costs: _core.Costs,
+    found: "Found",
+    *,
+    per_leaf: Sequence[int],
+    searched: list[int],
+    control: _core.Control,
+) -> tuple[Inside, Array]:
+    """Go up from the last level, and put in the forms that need no search; see `inside_pass`."""
+    counts, least, splits = found.counts, found.least, found.splits
+    _core.ascend(lattice.levels, lattice, costs, counts, least, control)
+    exists = support(counts, costs.group_label) >= costs.minsup
+    if len(searched) < len(per_leaf):
+        single = np.array(per_leaf, np.int64)[:, None]
         least = _among(np.where(exists, single, INFINITY), searched, least)
         # trees that are no single leaf have two leaves at least
-        splits = _among(np.repeat(2 * single, sizes[-1], axis=1), searched, splits)
+        splits = _among(np.repeat(2 * single, splits.shape[1], axis=1), searched, splits)
     return Inside(counts, least, exists), splits
 
 
@@ -171,20 +196,34 @@ class Walker:
     costs: _core.Costs
     switches: Switches
     monitor: Monitor
+    alone: bool = False  # whether it visits a part only
     _counted: _core.InsidePass | None = field(default=None)
 
     def visit(self, features: range, found: Found) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
-        run = self._counted = self._counted or self._count(found)
+        if self.monitor.client is not None:
+            hook("visit_remotely")(Visits(self, found), features, self.monitor)
+            return
+        if self.monitor.checkpoint is not None:
+            complete(Visits(self, found), features, self.monitor)
+            return
+        run = self.counted(found)
         self._phase(run, run.phases - 1, features, found)
+
+    def counted(self, found: Found) -> _core.InsidePass:
+        """Return the pass with the pairs that all paths share counted, once."""
+        self._counted = self._counted or self._count(found)
+        return self._counted
 
     def _count(self, found: Found) -> _core.InsidePass:
         """Count the pairs that all paths share."""
         monitor = self.monitor
         memory = min(monitor.memory // 4, _MOST_MATRICES)
-        spread = 3 if self.switches.inclusion else 1
+        spread = _MOST_SPREAD if self.switches.inclusion else 1
+        if self.alone:  # a part computes for itself what others share: that must not be much
+            spread = min(spread, max(1, self.lattice.levels - 1))
         with monitor.translated():
             run = _core.InsidePass(
                 self.table, self.lattice, self.costs, memory, monitor.threads, spread
@@ -210,6 +249,67 @@ class Walker:
         share = len(features) // (4 * threads) if threads > 1 else len(features)
         step = max(1, min(_SMALL_JOB // max(1, work), share))
         return [range(f, min(f + step, features.stop)) for f in features[::step]]
+
+
+@dataclass(slots=True)
+class Visits:
+    """The inside pass as a stage: see `parts.Stage`. Units: first features."""
+
+    walker: Walker
+    found: Found
+    name = "inside"
+
+    @property
+    def key(self) -> str:
+        """Digest all that the pass follows from."""
+        return content_key("inside", self.walker.table, self.walker.lattice, self.walker.costs)
+
+    @property
+    def weights(self) -> list[int]:
+        """Count the paths of the last level by first feature."""
+        return paths_of_features(self.walker.lattice)
+
+    def begin(self) -> None:
+        """Count the pairs that all paths share."""
+        self.walker.counted(self.found)
+
+    def compute(self, units: range) -> None:
+        """Fill in the paths that start with some features."""
+        run, found = self.walker.counted(self.found), self.found
+        run.run(
+            run.phases - 1, units.start, units.stop, found.counts, found.least, found.splits,
+            self.walker.monitor.control,
+        )  # fmt: skip
+
+    def take(self, units: range) -> Arrays:
+        """Copy what was found on the paths that start with some features."""
+        paths, last = self._paths(units)
+        base = int(self.walker.lattice.base[-1])
+        return {
+            "counts": self.found.counts[paths],
+            "least": self.found.least[:, base + last],
+            "splits": self.found.splits[:, last],
+        }
+
+    def put(self, units: range, arrays: Arrays) -> None:
+        """Fill in what was found earlier."""
+        paths, last = self._paths(units)
+        base = int(self.walker.lattice.base[-1])
+        self.found.counts[paths] = arrays["counts"]
+        self.found.least[:, base + last] = arrays["least"]
+        self.found.splits[:, last] = arrays["splits"]
+
+    def _paths(self, units: range) -> tuple[Array, Array]:
+        """List the paths that start with some features by number, and those of the last level.
+
+        The root, which starts with none, comes with the first.
+        """
+        lattice, found = self.walker.lattice, []
+        for level in range(lattice.levels + 1):
+            first = first_features(lattice, level)
+            found.append(np.flatnonzero((first >= units.start) & (first < units.stop)))
+        levels = (base + some for base, some in zip(lattice.base, found, strict=True))
+        return np.concatenate(list(levels)), found[-1]
 
 
 def outside_pass(

@@ -109,12 +109,14 @@ def count_coarsely(
     switches: Switches = Switches(),  # noqa: B008
 ) -> CoarseCells:
     """Count the trees within the budgets by coarse axes; the rest of φ is not looked at."""
-    prepared = prepare(coarse.plan, data, switches, monitor)
+    prepared = prepare(coarse.plan, data, switches, replace(monitor, client=None))
     # the multipliers may have added budgets; axes and groups are as planned
     coarse = replace(coarse, plan=prepared.plan)
     _coarsen_leaves(prepared, coarse)
     limits = [budget.limit for budget in prepared.plan.budgets]
-    circuit = circuits.grow(prepared, limits, monitor, foresee=False)
+    # keys of parts do not tell the steps
+    alone = replace(monitor, checkpoint=None, client=None)
+    circuit = circuits.grow(prepared, limits, alone, foresee=False)
     return CoarseCells(coarse, circuit, circuit.root.keys, circuit.root.values)
 
 

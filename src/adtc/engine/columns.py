@@ -189,7 +189,7 @@ def combine(
     scale = math.lcm(constant.denominator, *(c.denominator for c in coefficients))
     start, *factors = (c.numerator * (scale // c.denominator) for c in (constant, *coefficients))
     terms = [(c, column) for c, column in zip(factors, columns, strict=True) if c]
-    bound = abs(start) + sum(abs(c) * _largest(column) for c, column in terms)
+    bound = abs(start) + sum(abs(c) * largest(column) for c, column in terms)
     total = _column(rows, start, max(bound, scale))
     for c, column in terms:
         total = total + c * column.astype(total.dtype)
@@ -200,20 +200,21 @@ def _column(rows: int, value: int, bound: int) -> Column:
     return np.full(rows, value, np.int64 if bound < _FITS else object)
 
 
-def _largest(column: Column) -> int:
-    return int(np.abs(column).max()) if len(column) else 0
+def largest(column: Column) -> int:
+    """Return the largest absolute value, 0 if there is none."""
+    return max(-int(column.min()), int(column.max())) if len(column) else 0
 
 
 def _product(a: Column, b: Column) -> Column:
     """Multiply exactly: as Python integers where int64 might not do."""
-    if object in (a.dtype, b.dtype) or _largest(a) * _largest(b) >= _FITS:
+    if object in (a.dtype, b.dtype) or largest(a) * largest(b) >= _FITS:
         a, b = a.astype(object), b.astype(object)
     product: Column = a * b
     return product
 
 
 def _sum(a: Column, b: Column) -> Column:
-    if object in (a.dtype, b.dtype) or _largest(a) + _largest(b) >= _FITS:
+    if object in (a.dtype, b.dtype) or largest(a) + largest(b) >= _FITS:
         a, b = a.astype(object), b.astype(object)
     total: Column = a + b
     return total

@@ -3,8 +3,8 @@
 Two answers, both from the bounds passes alone. `ceiling` bounds trees and cells of every level
 from above; where that fits, nothing more is asked. Otherwise trees are drawn (see
 ``forecast.h``): how often two of them fall into one cell says how many cells there are at
-least. A lower bound is enough to refuse a question, and refusing one wrongly would be worse than
-refusing it late: the limit inside the run stays.
+least; `forecast` says how many are likely. A lower bound is enough to refuse a question, and
+refusing one wrongly would be worse than refusing it late: the limit inside the run stays.
 """
 
 import math
@@ -29,8 +29,6 @@ _SIZES = 16  # more leaves than that are not told apart
 _TABLE = 3  # a hash table is at most half full, and its cells are copied once in the end
 _SURE = 4.6  # no event seen: with 99 % probability fewer than that were to be expected
 _WORD = 64
-_ATTEMPTS, _MOST_ATTEMPTS = 8_000, 128_000
-_FEW, _MANY = 30, 1_000  # drawn trees: too few for an estimate, and enough for one
 _MOST_SPLITS = 2**25
 
 
@@ -131,7 +129,7 @@ def ceiling(
         sizes = plan.most_leaves if plan.most_leaves <= _SIZES else None
     paths, drawn = path_counts(lattice), fine or drawable
     above, columns = sum(paths[:-1]), 1 if sizes is None else sizes + 1
-    ways = _ways(prepared, outside)
+    ways = ways_of(prepared, outside)
     bounds = _core.Bounds(
         trees=np.zeros((above, columns)),
         splitting=np.zeros(above),
@@ -153,7 +151,7 @@ def ceiling(
     return Ceiling(prepared, outside, ways, bounds, tuple(trees), tuple(cells))
 
 
-def _ways(prepared: Prepared, outside: Outside) -> _core.Ways:
+def ways_of(prepared: Prepared, outside: Outside) -> _core.Ways:
     """Say which trees there are."""
     leaves, inside = prepared.leaves, prepared.inside
     return _core.Ways(
@@ -215,8 +213,8 @@ class Sample:
         """
         plain = ~self.trivial
         return (
-            _frequencies(self.keys, self.owners),
-            _frequencies(self.keys[plain], self.owners[plain]),
+            frequencies(key_words(self.keys), self.owners),
+            frequencies(key_words(self.keys[plain]), self.owners[plain]),
         )
 
     def joined(self, other: "Sample") -> "Sample":
@@ -257,13 +255,13 @@ class Sample:
         return min(max(map(_at_least, self.frequencies)), self.most_cells)
 
 
-def _frequencies(keys: Array, owners: Array) -> Array:
-    words = key_words(keys)
-    order = np.lexsort((*words.T, owners))
-    words, owners = words[order], owners[order]
-    new = np.ones(len(keys), bool)
-    new[1:] = (words[1:] != words[:-1]).any(axis=1) | (owners[1:] != owners[:-1])
-    return np.diff(np.append(np.flatnonzero(new), len(keys)))
+def frequencies(words: Array, owners: Array | None = None) -> Array:
+    """Count how often each row of words occurs, under each owner on its own."""
+    columns = words if owners is None else np.column_stack([words, owners])
+    columns = columns[np.lexsort(columns.T)]
+    new = np.ones(len(columns), bool)
+    new[1:] = (columns[1:] != columns[:-1]).any(axis=1)
+    return np.diff(np.append(np.flatnonzero(new), len(columns)))
 
 
 def _at_least(frequencies: Array) -> float:
@@ -306,73 +304,7 @@ def draw(
     return Sample(keys, owners, trivial, tried, found.trees[level], found.cells[level])
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a run is expected to need.
-
-    Parameters
-    ----------
-    trees, cells
-        In the tensors of each level, root first; cells too few rather than too many. None if
-        budgets leave so few of the trees that hardly one was drawn.
-    most_cells
-        Of the root: a bound that holds with 99 % probability.
-    pairs
-        Cell pairs that products look at.
-    memory
-        Bytes of all tensors.
-    """
-
-    trees: tuple[float, ...] | None
-    cells: tuple[float, ...] | None
-    most_cells: float
-    pairs: float | None
-    memory: float | None
-
-
-def estimate(prepared: Prepared, outside: Outside) -> Estimate | None:
-    """Estimate the tensors' sizes by drawing trees from every level.
-
-    None if there are too many paths to draw from.
-    """
-    if not outside.live[0]:
-        none = (0.0,) * (prepared.lattice.levels + 1)
-        return Estimate(none, none, 0.0, 0.0, 0.0)
-    if not can_draw(prepared, None):
-        return None
-    top = ceiling(prepared, outside, fine=True)
-    samples = [_enough(top, level) for level in range(len(top.cells))]
-    if min(len(sample.keys) for sample in samples) < _FEW:
-        return Estimate(None, None, samples[0].most, None, None)
-    freely = [draw(top, level, _ATTEMPTS, free=True) for level in range(len(samples))]
-    trees = [sample.trees for sample in samples]
-    # both are too low rather than too high; free draws meet fewer trees of the same cell
-    cells = [
-        max(sample.cells, min(free.cells, sample.trees))
-        for sample, free in zip(samples, freely, strict=True)
-    ]
-    pairs, memory = _pairs(trees, cells), top.bytes(cells)
-    return Estimate(tuple(trees), tuple(cells), samples[0].most, pairs, memory)
-
-
-def _enough(top: Ceiling, level: int) -> Sample:
-    """Draw until there are many trees, or clearly too few."""
-    sample = draw(top, level, _ATTEMPTS)
-    while len(sample.keys) < _MANY and 0 < sample.tried < _MOST_ATTEMPTS:
-        sample = sample.joined(draw(top, level, sample.tried, seed=sample.tried))
-    return sample
-
-
 def can_draw(prepared: Prepared, sizes: int | None) -> bool:
     """Tell whether there is room to note how trees are drawn below every path."""
     above, n = int(prepared.lattice.base[-1]), len(prepared.features.twins)
     return above * n * ((sizes or prepared.plan.question.space.max_size or 0) + 1) <= _MOST_SPLITS
-
-
-def _pairs(trees: Sequence[float], cells: Sequence[float]) -> float:
-    """Estimate the products: trees, with those counted once that share a cell on either side."""
-    total = trees[-1]
-    for level in range(len(trees) - 1):
-        shared = cells[level + 1] / max(trees[level + 1], 1.0)
-        total += trees[level] * min(1.0, shared) ** 2
-    return total

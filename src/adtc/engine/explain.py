@@ -1,11 +1,12 @@
 """What a question will cost, before it runs: the query plan in the words of the question.
 
-`explain` plans, and where that takes seconds at most also runs the bounds passes and draws some
-trees, to foresee how many cells there will be; no tensor is made. `analyze` then runs the question
-and sets what came out beside what was foreseen.
+`explain` plans, and where that takes seconds at most also runs the bounds passes. What a moment is
+enough for is then tried; otherwise trees are drawn to foresee how many cells there will be.
+`analyze` runs the question and sets what came out beside what was foreseen.
 """
 
 import math
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
@@ -17,19 +18,28 @@ from adtc.algebra.metrics import DEPTH
 from adtc.data import Data
 from adtc.engine import layout, refusal
 from adtc.engine.allowed import tests_in_words
-from adtc.engine.bounds import outside_pass
-from adtc.engine.circuit import Circuit
-from adtc.engine.estimate import bits_of_all_trees, bytes_of, ceiling, estimate
+from adtc.engine.bounds import Outside, outside_pass
+from adtc.engine.circuit import Circuit, grow
+from adtc.engine.estimate import bits_of_all_trees, bytes_of, ceiling
+from adtc.engine.forecast import Forecast, forecast
 from adtc.engine.lattice import distinct_features, rows_of
 from adtc.engine.monitor import Monitor
 from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Plan, make_plan
-from adtc.engine.prepare import prepare
+from adtc.engine.prepare import Prepared, prepare
+from adtc.engine.pricing import (
+    bounds_bytes,
+    bounds_seconds,
+    spec_seconds,
+    tensor_bytes,
+    tensor_seconds,
+)
 from adtc.engine.pushing import parts_of
 from adtc.engine.query import Definitions, Question, Space
-from adtc.engine.record import RunRecord, tests_told
+from adtc.engine.record import RunRecord, Status, tests_told
 from adtc.engine.run import Engine, fast_question, opened
 from adtc.engine.switches import Switches
+from adtc.engine.wide import total_of
 from adtc.engine.wording import (
     AxisRange,
     FilteredAtom,
@@ -39,11 +49,9 @@ from adtc.engine.wording import (
 )
 from adtc.errors import TooLargeError
 
-# Measured on the bundled tables, on one thread; see `Explanation.seconds`.
-SECONDS_PER_SUBPROBLEM = {"fast": 8e-6, "spec": 5e-5}
-SECONDS_TO_START = {"fast": 0.01, "spec": 0.0}  # preparing the table
-SECONDS_PER_PAIR = 4e-8
 SECONDS_FOR_BOUNDS = 10.0  # beyond that nothing is run, not even to foresee cells
+_MOMENT, _LITTLE = 0.5, 10**8  # seconds and bytes for trying
+_FLOAT_BITS = 1024
 _CLOSED = 2  # levels above the leaves that the fast engine takes in one step
 
 
@@ -69,18 +77,22 @@ class Explanation:
     live
         How many of these the bounds leave; None if that was not looked at.
     trees, cells, level_cells, most_cells, pairs
-        Of the result, before the final filter: how many trees and cells there will be, estimated
-        from drawn trees (cells too few rather than too many), also for the tensors of each level;
-        a number of cells that it does not exceed; and pairs of cells that are multiplied. None if
-        that was not looked at.
+        Of the result, before the final filter: how many trees and cells there will be, also in the
+        tensors of each level, counted where a moment is enough and else estimated from drawn
+        trees; a number of cells that it does not exceed; and pairs of cells that are multiplied.
+        None if that was not looked at.
+    tried
+        Whether these were counted.
     key_bits, number_bits
         Width of a packed index, and a width that surely holds every count.
     memory, tensor_memory
         Bytes of the fast engine's table of subproblems, and of its tensors with the room that
         they need while they grow.
     seconds
-        A rough estimate: a fixed time to start, one for each subproblem and, where cells are
-        estimated, for each pair of cells that is multiplied, as measured on the bundled tables.
+        An estimate for one thread: what is done, times what it costs (`adtc.engine.pricing`).
+    status
+        What kind of answer the question would get within the monitor's limits: as every answer
+        has one, or None where it would be refused.
     refusal
         Why the question would not be started; None if it would.
     tables
@@ -112,6 +124,8 @@ class Explanation:
     level_cells: tuple[float, ...] | None = None
     most_cells: float | None = None
     pairs: int | None = None
+    tried: bool = False
+    status: Status | None = "exact"
     tensor_memory: int | None = None
     refusal: str | None = None
     tables: tuple[tuple[str, int], ...] = ()
@@ -226,7 +240,6 @@ def explain(
         pushed, filtered = parts_in_words(plan, told, constraint)
         levels = min(max(0, space.max_depth - _CLOSED), distinct)
         subproblems = tuple(math.comb(distinct, k) << k for k in range(levels + 1))
-        entry = len(plan.groups) * (4 if data.total < 2**30 else 8) + len(plan.budgets) * 12 + 1
         details: dict[str, Any] = {
             "engine": "fast",
             "row_groups": len(plan.groups),
@@ -235,7 +248,8 @@ def explain(
             "filtered": filtered,
             "subproblems": subproblems,
             "key_bits": (math.prod(axis.radix for axis in plan.axes) - 1).bit_length(),
-            "memory": sum(subproblems) * entry,
+            "memory": bounds_bytes(subproblems, len(plan.groups), len(plan.budgets)),
+            "seconds": bounds_seconds(subproblems, len(plan.budgets)),
         }
     else:
         n, deepest = data.n_features, min(space.max_depth, data.n_features)
@@ -249,6 +263,7 @@ def explain(
             "subproblems": subproblems,
             "key_bits": None,
             "memory": None,
+            "seconds": spec_seconds(subproblems),
         }
     explanation = Explanation(
         reason=reason,
@@ -261,18 +276,18 @@ def explain(
         min_rows_per_leaf=question.minsup,
         max_size=space.max_size,
         tests=tuple(tests_in_words(tests_told(space))),
-        seconds=_seconds(details["engine"], details["subproblems"]),
         tables=tuple((name, table.total) for name, table in data.tables),
         number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),
         **details,
     )
+    monitor = monitor or Monitor()
     if plan is not None and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
-        return _with_cells(explanation, plan, data, monitor or Monitor())
-    return explanation
+        explanation = _with_cells(explanation, plan, data, monitor)
+    return replace(explanation, status=_status(explanation, monitor))
 
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
-    """Run the bounds passes and draw trees, to estimate how large the tensors will be."""
+    """Run the bounds passes, then try or foresee how large the tensors will be."""
     try:
         prepared = prepare(plan, data, Switches(), monitor)
     except TooLargeError as error:
@@ -287,21 +302,61 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     except TooLargeError as error:
         most = ceiling(prepared, outside).cells[0]
         return replace(explanation, refusal=str(error), most_cells=most)
-    found = estimate(prepared, outside)
-    if found is None:
-        return explanation
-    explanation = replace(explanation, most_cells=found.most_cells)
-    if found.cells is None or found.trees is None or found.pairs is None or found.memory is None:
+    if (made := _tried(prepared, outside, limits.tolist(), monitor)) is not None:
+        found, seconds = made
+    elif (likely := forecast(prepared, outside, monitor)) is not None:
+        found, seconds = likely, tensor_seconds(prepared, outside.live_paths, likely)
+        found = replace(found, memory=tensor_bytes(prepared, likely))
+    else:
         return explanation
     return replace(
         explanation,
+        tried=made is not None,
+        most_cells=found.most_cells,
         trees=found.trees[0],
         cells=found.cells[0],
         level_cells=found.cells,
         pairs=round(found.pairs),
         tensor_memory=round(found.memory),
-        seconds=explanation.seconds + SECONDS_PER_PAIR * found.pairs,
+        seconds=explanation.seconds + seconds,
     )
+
+
+def _tried(
+    prepared: Prepared, outside: Outside, limits: Sequence[int], monitor: Monitor
+) -> tuple[Forecast, float] | None:
+    """Make the tensors if a moment is enough for them, and say how long it took."""
+    moment = Monitor(
+        time_limit=_MOMENT, memory_limit=min(_LITTLE, monitor.memory), threads=1, exact=True
+    )
+    start = time.process_time()
+    try:
+        made = grow(prepared, limits, moment, foresee=False)
+    except TooLargeError:
+        monitor.check()
+        return None
+    seconds = time.process_time() - start
+    told = _tensors(made)
+    cells = tuple(map(float, told["cells"])) or (0.0,) * len(outside.live_paths)
+    trees = total_of(made.root.values)
+    many = float(trees) if trees.bit_length() < _FLOAT_BITS else math.inf
+    found = Forecast((many,), cells, cells[0], cells[0], made.cell_scan, told["bytes"])
+    return found, seconds
+
+
+def _status(explanation: Explanation, monitor: Monitor) -> Status | None:
+    """Say what kind of answer a question would get within limits.
+
+    A question that does not fit is answered for the deepest depth that does; where that is hardly
+    foreseen, only bounds known from the start are left.
+    """
+    needed = (explanation.memory or 0) + (explanation.tensor_memory or 0)
+    left = monitor.time_left
+    fits = explanation.refusal is None and needed <= monitor.memory
+    fits = fits and (left is None or explanation.seconds <= left * monitor.threads)
+    if fits:
+        return "exact"
+    return "partial" if monitor.answers else None
 
 
 def analyze(
@@ -346,10 +401,6 @@ def _reason(engine: str, question: Question) -> str:
         if axis.functional is None and axis.public and axis is not DEPTH:
             return f"the metric '{axis.name}' does not add up over leaves"
     return "every metric needed adds up over leaves"
-
-
-def _seconds(engine: str, subproblems: Sequence[int]) -> float:
-    return SECONDS_TO_START[engine] + SECONDS_PER_SUBPROBLEM[engine] * sum(subproblems)
 
 
 def _tensors(circuit: Circuit) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
 from adtc.engine.record import RunRecord
 from adtc.engine.score import as_integer
+from adtc.engine.signed import SignedBeginnings
 from adtc.engine.switches import Switches
 from adtc.engine.uses import MOST_VARIABLES, set_counts
 from adtc.engine.values import distinct_values, side_by_side
@@ -89,15 +90,17 @@ class Result:
         """Return a tree of a cell, always the same."""
         (key,) = key_integers(self.keys[at : at + 1])
         allowed = self.plan.question.allowed
-        if self.depths is None and not allowed.selective:
-            return Ranks(self.circuit).unrank(key, 0)
+        if self.depths is None:
+            if not allowed.selective:
+                return Ranks(self.circuit).unrank(key, 0)
+            return SignedBeginnings.of(self.circuit, self.keys[at : at + 1]).nth(None, 0)
         # the circuit has other trees of the cell, too: draw until one is deep enough and admitted
-        wanted = None if self.depths is None else int(self.depths[at])
-        ranks = Ranks(self.circuit if wanted is None else self.layers[wanted])
+        wanted = int(self.depths[at])
+        ranks = Ranks(self.layers[wanted])
         source, count = np.random.default_rng(0), ranks.count(key)
         while True:
             tree = ranks.unrank(key, uniform_below(source, count))
-            if allowed.admits(tree) and wanted in (None, depth(tree)):
+            if allowed.admits(tree) and depth(tree) == wanted:
                 return tree
 
     def best(self, sign: int) -> tuple[Fraction | int, Tree] | None:
@@ -136,7 +139,7 @@ def note(record: RunRecord, result: Result) -> None:
     """Write what a run did into the record."""
     record.engine, record.num_cells = "fast", len(result.keys)
     record.cell_scan = result.circuit.cell_scan
-    record.details["live_subproblems"] = list(result.circuit.outside.live_paths)
+    record.details["live_subproblems"] = list(result.circuit.live_paths)
     record.details.pop("proof_of_none", None)  # of an earlier attempt, under a tighter limit
     if proof := result.circuit.proof_of_none:
         budget, least = proof

@@ -41,6 +41,36 @@ def packed_keys(keys: Sequence[int], *, wide: bool) -> Keys:
     return np.frombuffer(words, np.dtype("<i8")).reshape(-1, 2).astype(np.int64)
 
 
+def added_up(keys: Keys, values: npt.NDArray[np.uint64]) -> tuple[Keys, npt.NDArray[np.uint64]]:
+    """Sort keys and add up the numbers of equal ones; no sum may need a limb more.
+
+    Examples
+    --------
+    >>> numbers = np.array([[2**64 - 1, 0], [7, 0], [2, 0]], np.uint64)
+    >>> keys, values = added_up(np.array([5, 3, 5]), numbers)
+    >>> keys.tolist(), values.tolist()
+    ([3, 5], [[7, 0], [1, 1]])
+    """
+    order = key_order(keys)
+    keys, values = keys[order], values[order]
+    words = key_words(keys)
+    first = np.flatnonzero(np.r_[True, (words[1:] != words[:-1]).any(axis=1)][: len(keys)])
+    if not len(first):
+        return keys, values
+    sums = np.zeros((len(first), values.shape[1]), np.uint64)
+    carry = np.zeros(len(first), np.uint64)
+    for place in range(values.shape[1]):
+        low = np.add.reduceat(values[:, place] & _HALF, first) + (carry & _HALF)
+        high = np.add.reduceat(values[:, place] >> _SHIFT, first) + (carry >> _SHIFT)
+        high += low >> _SHIFT
+        sums[:, place] = (high << _SHIFT) | (low & _HALF)
+        carry = high >> _SHIFT
+    return keys[first], sums
+
+
+_HALF, _SHIFT = np.uint64(2**32 - 1), np.uint64(32)
+
+
 def key_words(keys: Keys) -> Keys:
     """Return keys as rows of one word each, or of two."""
     return keys if keys.ndim > 1 else keys[:, np.newaxis]

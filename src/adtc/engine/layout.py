@@ -81,7 +81,8 @@ def _lines(e: "Explanation") -> list[tuple[str, str]]:
         more = "" if e.tensor_memory is None else f", {_size(e.tensor_memory)} for the tensors"
         lines += [("memory", f"about {_size(e.memory)} for the subproblems{more}{tensors}")]
     tensors = ", tensors on top" if e.engine == "fast" and e.cells is None else ""
-    lines += [("time", f"about {_time(e.seconds)}{tensors} (rough)")]
+    lines += [("time", f"about {_time(e.seconds)}{tensors} on one thread")]
+    lines += [("status", _status(e))]
     if e.refusal is not None:
         lines += [("refused", e.refusal)]
     return lines
@@ -94,7 +95,22 @@ def _cells(e: "Explanation") -> str:
     if e.cells is None:
         return f"at most {_about(e.most_cells)}"
     trees = "" if e.trees is None else f" for {_about(e.trees)} trees"
+    if e.tried:
+        return f"{_number(round(e.cells))}{trees}: it was tried, which took a moment"
     return f"about {_about(e.cells)}{trees}, at most {_about(e.most_cells)}"
+
+
+def _status(e: "Explanation") -> str:
+    """Write what kind of answer there would be."""
+    match e.status:
+        case "exact":
+            return "exact"
+        case "partial":
+            return (
+                "partial: it does not fit the limits, so the answer would be that of the deepest "
+                "depth that fits, with bounds or an estimate for the asked one"
+            )
+    return "none: it would be refused; with a limit, or --estimated, it is answered in part"
 
 
 def _levels(subproblems: Sequence[int]) -> str:
@@ -126,6 +142,8 @@ def _about(n: float) -> str:
     """Write an estimate with two digits."""
     if n < 100:  # noqa: PLR2004
         return str(round(n))
+    if not math.isfinite(n):
+        return "more than 10^308"
     return _number(n if n >= 1e15 else round(round(n, 1 - math.floor(math.log10(n)))))  # noqa: PLR2004
 
 

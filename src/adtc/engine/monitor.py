@@ -5,10 +5,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adtc import _core
 from adtc.errors import CancelledError, LimitError
+
+if TYPE_CHECKING:
+    from adtc.engine.checkpoint import Checkpoint
 
 Progress = Callable[[str, int, int], None]
 # Of one metric in one cell, as measured on a profile of adult with four metrics.
@@ -45,6 +48,10 @@ class Monitor:
         Whether somebody waits who may stop the run: then shallow depths are finished first.
     spare
         Share of the time that is not for computing, but for printing the answer.
+    checkpoint
+        Where finished parts of the run are kept, and taken from if they are there.
+    client
+        A ``distributed.Client``: the parts of the run are computed by its workers.
     finished
         Makes an answer of what is finished so far, given what stopped the run.
     reached
@@ -59,6 +66,8 @@ class Monitor:
     resident_limit: int | None = None
     patient: bool = False
     spare: float = 0.0
+    checkpoint: "Checkpoint | None" = None
+    client: Any = None
     finished: Callable[[str], Any] | None = field(default=None, repr=False)
     reached: bool = field(default=False, repr=False)
     started: float = field(default_factory=time.monotonic, repr=False)

@@ -46,7 +46,7 @@ def with_multipliers(
         group_label,
         plan.question,
         switches=switches,
-        monitor=monitor,
+        monitor=replace(monitor, client=None),  # not worth a cluster
     )
     # by how much the least value exceeds the limit, in units of the first budget
     excess = [

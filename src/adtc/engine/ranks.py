@@ -8,6 +8,7 @@ fewer rows. Trees are numbered from 0; nothing is listed to find one.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from adtc.errors import QueryError
 
 Array = npt.NDArray[Any]
 _MOST_BYTES = 2**28
+_CALLS = 8  # of a circuit elsewhere, before it is worth having here
 _CHUNK = 1024  # trees that are listed at once, at most
 
 
@@ -50,12 +52,15 @@ class Ranks:
     """
 
     def __init__(self, circuit: Circuit, *, most_bytes: int = _MOST_BYTES) -> None:
-        self.circuit = circuit
-        self._core = _cursor(circuit, most_bytes)
+        self.circuit, self._most_bytes, self._calls = circuit, most_bytes, 0
         keys = circuit.root.keys
         self._order = key_order(keys)
         self._keys = keys[self._order]
         self._ruler: Ruler | None = None
+
+    @cached_property
+    def _core(self) -> Any:
+        return _cursor(self.circuit, self._most_bytes)
 
     @property
     def keys(self) -> list[int]:
@@ -83,6 +88,9 @@ class Ranks:
         """
         if not isinstance(keys, np.ndarray):
             keys = packed_keys(keys, wide=self._keys.ndim > 1)
+        self._calls += 1
+        if self.circuit.remote is not None and self._calls <= _CALLS:
+            return self.circuit.remote.run(_unranked, keys, list(ranks), monitor=Monitor())
         width = 8 * self._core.limbs
         limbs = b"".join([int(rank).to_bytes(width, "little") for rank in ranks])
         found = self._core.unrank(
@@ -127,17 +135,18 @@ class Ranks:
     def sums(
         self,
         keys: Array,
-        rows: _core.Table,
-        functions: _core.SemiringFunctions,
-        leaves: _core.LeafMetrics,
+        rows: Any,
+        functions: Any,
+        leaves: Any,
         monitor: Monitor,
     ) -> list[float]:
         """Sum over the trees of some root cells in a semiring of C functions, cell by cell.
 
         Parameters
         ----------
-        rows
-            The circuit's features on rows in groups that are fine enough for the metrics.
+        rows, functions, leaves
+            The core's `Table`, `SemiringFunctions` and `LeafMetrics`: the circuit's features on
+            rows in groups that are fine enough for the metrics.
         """
         with monitor.translated():
             found = self._core.sums(
@@ -212,6 +221,11 @@ def _write(tree: Measured, nodes: list[tuple[int, int, int]]) -> None:
     _write(tree.zero, nodes)
 
 
+def _unranked(circuit: Circuit, keys: Array, ranks: Sequence[int], *, monitor: Monitor) -> Forest:
+    """Find trees where the circuit is."""
+    return Ranks(circuit).unrank_many(keys, ranks)
+
+
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
     prepared, outside = circuit.prepared, circuit.outside
@@ -225,7 +239,7 @@ def _cursor(circuit: Circuit, most_bytes: int) -> Any:
         counts=prepared.inside.counts,
         budgets=outside.budgets,
         live=outside.live,
-        levels=[_core.Level(*level.cells, level.starts, level.stops) for level in circuit.levels],
+        levels=[level.core for level in circuit.levels],
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from adtc._version import __version__
 from adtc.data import Data
+from adtc.engine.monitor import Monitor
 from adtc.engine.query import Space
 
 TESTS = ("banned", "required", "root", "max_variables")
@@ -98,6 +99,12 @@ def recording(
     start = time.perf_counter()
     yield record
     record.seconds = time.perf_counter() - start
+
+
+def note_checkpoint(record: RunRecord, monitor: Monitor) -> None:
+    """Write into the record how many parts were kept, and taken from earlier runs."""
+    if monitor.checkpoint is not None:
+        record.details["checkpoint"] = monitor.checkpoint.told()
 
 
 def tests_told(space: Space) -> dict[str, str | int]:

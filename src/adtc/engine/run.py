@@ -40,7 +40,7 @@ from adtc.engine.query import (
     further_tables,
     texts_of,
 )
-from adtc.engine.record import RunRecord, recording
+from adtc.engine.record import RunRecord, note_checkpoint, recording
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
 
@@ -290,7 +290,9 @@ def opened(
 ) -> Iterator[Run]:
     """Open a run with its record; ``asked`` is the call in words, the rest its `Options`."""
     with recording(data, space, engine, asked) as record:
-        yield Run(data, space, define, engine, switches, monitor or Monitor(), record)
+        run = Run(data, space, define, engine, switches, monitor or Monitor(), record)
+        yield run
+        note_checkpoint(record, run.monitor)
 
 
 def fast_question(engine: Engine, question: Question) -> Question | None:

@@ -19,7 +19,7 @@ from adtc.algebra.store import formula_from_json, formula_to_json, term_from_jso
 from adtc.data import Data
 from adtc.data.stack import Stack
 from adtc.engine.bounds import Inside, Outside
-from adtc.engine.circuit import Cells, Circuit, Level
+from adtc.engine.circuit import Circuit
 from adtc.engine.lattice import (
     Features,
     Twin,
@@ -29,6 +29,7 @@ from adtc.engine.lattice import (
     path_counts,
     rows_of,
 )
+from adtc.engine.levels import Cells, Level
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
 from adtc.engine.prepare import Prepared, first_level, leaves_of
 from adtc.engine.query import Question, Space, ask

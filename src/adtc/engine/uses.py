@@ -52,8 +52,7 @@ class Uses:
     @cached_property
     def levels(self) -> int:
         """Count the levels on which trees have tests."""
-        lattice = self.circuit.prepared.lattice
-        return int(lattice.levels + lattice.rest)
+        return levels_of(self.circuit)
 
     def without(self, lanes: Sequence[tuple[frozenset[str], Levels]]) -> list[int]:
         """Count, for each lane, the trees that test none of its variables on any of its levels."""
@@ -167,6 +166,12 @@ class Uses:
                 f"the table has {len(self.names):,} source columns, and sets are kept of at most "
                 f"{MOST_VARIABLES:,}: drop columns, or ask for one variable at a time."
             )
+
+
+def levels_of(circuit: Circuit) -> int:
+    """Count the levels on which trees have tests."""
+    lattice = circuit.prepared.lattice
+    return int(lattice.levels + lattice.rest)
 
 
 def limbs_for(circuit: Circuit) -> int:

@@ -13,12 +13,12 @@ from typing import Any, Generic, TypeVar
 from adtc import _core
 from adtc.data import Data
 from adtc.engine.bracket import Bracket
-from adtc.engine.circuit import all_trees
 from adtc.engine.estimate import bits_of_all_trees
 from adtc.engine.lattice import count_splitting
+from adtc.engine.levels import all_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Question
-from adtc.engine.record import RunRecord
+from adtc.engine.record import RunRecord, note_checkpoint
 from adtc.errors import LimitError
 
 T = TypeVar("T")
@@ -65,6 +65,7 @@ class Reached(Generic[T]):
     def note(self, record: RunRecord, monitor: Monitor) -> None:
         """Write into the record what was finished, what stopped the run and how to go on."""
         record.seconds = time.monotonic() - monitor.started  # it may not come to its own end
+        note_checkpoint(record, monitor)
         told = {"finished": self.finished, "stopped": self.stopped, "advice": self.advice}
         record.details.update({name: text for name, text in told.items() if text is not None})
 

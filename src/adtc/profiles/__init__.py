@@ -12,6 +12,7 @@ register(
         "Builder": "adtc.profiles.builder:Builder",
         "crosstab": "adtc.profiles.crosstab:crosstab",
         "penalty_curve": "adtc.profiles.curves:penalty_curve",
+        "multiplicity_curve": "adtc.profiles.multiplicity:multiplicity_curve",
         "tolerance_curve": "adtc.profiles.curves:tolerance_curve",
         "deciding": "adtc.profiles.decisions:deciding",
         "discrepancy": "adtc.profiles.decisions:discrepancy",

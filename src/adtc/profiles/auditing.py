@@ -38,7 +38,7 @@ from adtc.engine.run import Engine
 from adtc.errors import QueryError, TooLargeError
 from adtc.models import TreeModel
 from adtc.profiles.audited import Alternative, Alternatives, Audit
-from adtc.profiles.fronts import pareto
+from adtc.profiles.fronts import Search
 from adtc.profiles.in_use import Scales
 from adtc.profiles.pareto import PARTIAL, Front
 
@@ -340,10 +340,11 @@ class Inquiry:
         return self._alternative(tree, role)
 
     def _front(self, space: Space, wanted: Formula) -> Front | None:
-        front = pareto(
+        search = Search(
             self.data, space, maximize=self.good, minimize=self.gap, where=wanted,
             monitor=self.monitor, **self._options,
         )  # fmt: skip
+        front = search.at_once() or search.run()
         if front.stopped is not None:
             self._stopped.append(f"points of the front: {front.stopped}")
         return front

@@ -4,7 +4,7 @@ Places of a partial tree have addresses: "" is the root, "1" the side where its 
 other side of the next test, and so on.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from html import escape
@@ -17,8 +17,9 @@ from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Leaf, Tree
 from adtc.algebra.uniform import uniform_below
 from adtc.data.bits import unpack
-from adtc.engine.partial import Beginnings, Fork, Partial, finished, places, replaced
+from adtc.engine.partial import Fork, Partial, places, replaced
 from adtc.engine.score import as_integer
+from adtc.engine.signed import SignedBeginnings
 from adtc.errors import QueryError, unknown
 from adtc.models.texts import rows_text
 from adtc.profiles.drawing import seeded
@@ -103,9 +104,8 @@ class Builder:
         source = profile.need_source("building a tree")
         assert profile.keys is not None
         self.profile, self.data, self.space = profile, source.data, source.space
-        self._beginnings = Beginnings(source.circuit, profile.keys)
-        self._minsup = source.circuit.prepared.plan.question.minsup
-        self._depth = source.circuit.prepared.plan.question.space.max_depth
+        self._beginnings = SignedBeginnings.of(source.circuit, profile.keys)
+        self._question = source.circuit.prepared.plan.question
         self._history: list[Partial] = [None]
         self._choices: dict[str, Choices] = {}
 
@@ -220,23 +220,11 @@ class Builder:
 
     def _completed(self, rng: np.random.Generator) -> Tree:
         """Fill the open places one after another, each way as often as trees go it."""
-        tree = self.tree
-        if not self._beginnings.count(tree):
+        if not self.count:
             raise QueryError(
                 "no good tree begins like this, so there is none to draw: undo a step."
             )
-        while (address := _first_open(tree)) is not None:
-            ways: list[tuple[Partial, int]] = [
-                *((Leaf(c), n) for c, n in self._beginnings.leaves(tree, address).items()),
-                *(
-                    (Fork(f, None, None), n)
-                    for f, n in self._beginnings.splits(tree, address).items()
-                ),
-            ]
-            left = uniform_below(rng, sum(n for _, n in ways))
-            tree = replaced(tree, address, _nth(ways, left))
-            self._beginnings.forget(tree)
-        return finished(tree)
+        return self._beginnings.nth(self.tree, uniform_below(rng, self.count))
 
     def _do(self, address: str, part: Partial) -> "Builder":
         self._history.append(replaced(self.tree, address, part))
@@ -273,10 +261,10 @@ class Builder:
     def _check_split(self, f: int, address: str) -> None:
         """Refuse a test that no tree of the space has there."""
         name = self.data.feature_names[f]
-        if len(address) >= self._depth:
+        if len(address) >= self._question.space.max_depth:
             raise QueryError(
                 f"'{name}' would be test {len(address) + 1} on its path, and the space has trees "
-                f"of depth at most {self._depth}: make it a leaf."
+                f"of depth at most {self._question.space.max_depth}: make it a leaf."
             )
         if f in (feature for feature, _ in self._path(address)):
             raise QueryError(
@@ -286,12 +274,12 @@ class Builder:
         rows = self._rows(address)
         ones = rows & (unpack(self.data.bits[[f]], self.data.n_rows)[0] == 1)
         least = min(int(ones @ self.data.weights), int((rows & ~ones) @ self.data.weights))
-        if least < self._minsup:
+        if least < self._question.minsup:
             raise QueryError(
                 f"'{name}' leaves {rows_text(least)} on one side of this place, and every leaf "
-                f"needs at least {self._minsup:,}: choose another feature."
+                f"needs at least {self._question.minsup:,}: choose another feature."
             )
-        if f not in self._beginnings.behind:
+        if f in self._question.allowed.banned:
             raise QueryError(f"no tree of this space tests '{name}': it is banned.")
 
     def _path(self, address: str) -> list[tuple[int, bool]]:
@@ -329,16 +317,3 @@ class Builder:
 def _ways(names: Mapping[int, str], trees: Mapping[int, int]) -> tuple[Way, ...]:
     ways = [Way(names[number], number, n) for number, n in trees.items()]
     return tuple(sorted(ways, key=lambda way: (-way.trees, way.number)))
-
-
-def _nth(ways: Sequence[tuple[Partial, int]], n: int) -> Partial:
-    """Find the way that the n-th tree goes."""
-    for way, trees in ways:
-        if n < trees:
-            return way
-        n -= trees
-    raise IndexError(n)
-
-
-def _first_open(tree: Partial) -> str | None:
-    return next((address for address, part in places(tree) if part is None), None)

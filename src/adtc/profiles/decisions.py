@@ -180,6 +180,11 @@ class Deciding:
         """Their share of all good trees; None if no tree is good."""
         return Fraction(self.count, self.total) if self.total else None
 
+    @property
+    def trees(self) -> Profile:
+        """Return the trees that decide so as a profile, with ranks of its own."""
+        return self._found
+
     def draw(self, n: int = 1, *, seed: int | None = None) -> list[DrawnTree]:
         """Draw such trees independently, each with the same probability, with replacement.
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Tree, predict
 from adtc.engine.wide import counts_of
-from adtc.errors import QueryError, TooLargeError
+from adtc.errors import QueryError
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile
 from adtc.text import is_whole
@@ -25,7 +25,6 @@ from adtc.text import is_whole
 __all__ = ["DrawnTree", "best", "different", "draw", "iterate", "rank", "spread", "tree"]
 
 Array = npt.NDArray[Any]
-_RARE = 1_000_000  # trees of a cell among which one must be admitted
 _TRIES = 16  # trees that are looked at together until one is admitted
 
 
@@ -108,6 +107,7 @@ def best(
 ) -> list[DrawnTree]:
     """Return the k best trees by a metric, or by a term over metrics; ties in rank order.
 
+    Where hardly a tree of a cell keeps to 'required' and 'max_variables', any of them may come.
     Trees on which it is undefined are left out, so there may be fewer than k.
     """
     at_least_one("k", k)
@@ -123,7 +123,10 @@ def best(
     ranks: list[int] = []
     for cell in order[defined[order]].tolist():
         first, last = cells.before(cell), cells.before(cell + 1)
-        if cells.allowed.selective:
+        if cells.rare(cell):
+            here = counts_of(profile.trees[cell : cell + 1])[0]
+            ranks += cells.admitted(cell, range(min(here, k - len(ranks))))
+        elif cells.allowed.selective:
             more = itertools.islice(cells.in_order(first, last), k - len(ranks))
             ranks += [one.rank for one in more]
         else:
@@ -157,10 +160,7 @@ def spread(profile: Profile, k: int, *, by: Sequence[str] | None = None) -> list
     # lexsort: the last key counts most, which is the highest limb; among equals the first cell
     most = np.lexsort((-np.arange(len(kept)), *profile.trees[kept].T))[-1]
     picked = _far_apart(lambda at: np.square(points - points[at]).sum(axis=1), int(most), k)
-    return [
-        next(cells.in_order(cells.before(cell), cells.before(cell + 1)))
-        for cell in (int(kept[at]) for at in picked)
-    ]
+    return [cells.first(int(kept[at])) for at in picked]
 
 
 def different(
@@ -224,22 +224,20 @@ def _random_ranks(cells: NumberedTrees, rng: np.random.Generator, n: int) -> lis
     """Draw the ranks of n trees.
 
     Where the space leaves trees out by all their tests, a cell is drawn by its admitted trees, and
-    then trees of the cell until one is admitted.
+    then trees of the cell until one is admitted; where these are rare, they are built test by test.
     """
     numbers = uniform_ranks(rng, cells.count, n)
     if not cells.allowed.selective:
         return numbers
     admitted = counts_of(cells.profile.trees)
     until = list(itertools.accumulate(admitted))
-    ranks = []
+    ranks: list[int] = []
     for number in numbers:
         cell = bisect_right(until, number)
         first, last = cells.before(cell), cells.before(cell + 1)
-        if (last - first) > _RARE * admitted[cell]:
-            raise TooLargeError(
-                f"less than one in {_RARE:,} trees of a cell keeps to 'required' and "
-                f"'max_variables', too few to draw: ban columns instead, or ask for one by exists."
-            )
+        if cells.rare(cell):
+            ranks += cells.admitted(cell, uniform_ranks(rng, admitted[cell], 1))
+            continue
         while True:
             some = [first + r for r in uniform_ranks(rng, last - first, _TRIES)]
             found = (one.rank for one in cells.trees(some) if cells.admits(one.tree))

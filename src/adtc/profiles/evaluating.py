@@ -9,6 +9,8 @@ from typing import Any
 from adtc.algebra.formula import names, parse_term
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import get_semiring
+from adtc.engine.fold import fold
+from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Aggregation, Definitions, ask, texts_of
 from adtc.engine.run import fold_cells
@@ -55,13 +57,21 @@ def evaluate(
         if all(names(parse_term(text)) <= {*profile.metrics, "N"} for text in texts):
             cells: Any = side_by_side([profile.values(text) for text in texts], len(profile.trees))
             return R.sum_of(zip(cells, counts_of(profile.trees), strict=True))
-    values = fold_cells(
-        source.circuit,
-        profile.keys,
-        source.data,
-        question,
-        aggregation=aggregation,
-        define=define,
-        monitor=monitor or Monitor(),
-    )
-    return R.total(values)
+    watch, allowed = monitor or Monitor(), source.circuit.prepared.plan.question.allowed
+    if not allowed.selective:
+        values = fold_cells(
+            source.circuit,
+            profile.keys,
+            source.data,
+            question,
+            aggregation=aggregation,
+            define=define,
+            monitor=watch,
+        )
+        return R.total(values)
+    by_tests, leaf = allowed.marked(R), question.aggregate
+    found = fold(
+        source.circuit, key_integers(profile.keys), source.data, by_tests,
+        lambda label, rows: {0: leaf(label, rows)}, monitor=watch,
+    )  # fmt: skip
+    return allowed.admitted(by_tests.total(found), R)

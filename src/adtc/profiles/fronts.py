@@ -36,12 +36,14 @@ from adtc.engine.record import recording
 from adtc.engine.run import Engine, with_extremes
 from adtc.engine.score import score
 from adtc.errors import TooLargeError
+from adtc.profiles.making import profile
 from adtc.profiles.pareto import PARTIAL, Front, criteria_of
 
 Exact = Fraction | int
 Zone = tuple[Exact | None, ...]  # per criterion a cost to stay below; None: no bound
 _TABLED = 10**9  # bytes for listing all ties at once; beyond, they are searched
 _FLOORS = tuple(Fraction(1, 2**k) for k in (7, 5, 3, 2, 1))  # of the lead's range, tried in turn
+_MOMENT = 5.0  # seconds for a whole profile
 _STEPS = 1000  # of the progress of a whole front
 
 
@@ -210,6 +212,43 @@ class Search:
         except TooLargeError as reason:
             return self.front(stopped=str(reason))
         return self.front()
+
+    def at_once(self) -> Front | None:
+        """Read the front off the profile of all good trees, if that takes a moment only.
+
+        A condition that can be pushed down may leave few cells; then one run finds what the
+        search needs one for each point. None if they are too many.
+        """
+        left = self.monitor.time_left
+        moment = Monitor(
+            time_limit=_MOMENT if left is None else min(_MOMENT, left / 10),
+            memory_limit=min(self.monitor.memory, _TABLED),
+            resident_limit=self.monitor.resident_limit,
+            threads=self.monitor.threads,
+            exact=True,
+        )
+        names = list(dict.fromkeys(one.name for one in self._criteria))
+        try:
+            made = profile(
+                self.data, self.space, names, where=self.good, **self._options, monitor=moment
+            )
+        except TooLargeError:
+            self.monitor.check()
+            return None
+        if made.source is None or self.space.max_variables is not None:
+            return None
+        found = made.pareto(maximize=self.maximize, minimize=self.minimize)
+        self.record.cell_scan, self.record.engine = made.record.cell_scan, made.record.engine
+        self.record.num_cells, self.record.seconds = len(found), monotonic() - self._started
+        return Front(
+            self.maximize,
+            self.minimize,
+            found.points,
+            found.trees if self.counts else (),
+            witnesses=tuple(found.tree(i).tree for i in range(len(found))),
+            data=self.data,
+            record=self.record,
+        )
 
     def front(self, *, stopped: str | None = None) -> Front:
         """Return the points found so far, best in the first criterion first.

@@ -20,6 +20,7 @@ from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduc
 from adtc.engine.keys import find_key, find_keys, key_integers, key_order
 from adtc.engine.ranks import Ranks
 from adtc.engine.score import as_integer
+from adtc.engine.signed import SignedBeginnings
 from adtc.engine.wide import counts_of, total_of
 from adtc.errors import QueryError
 from adtc.models import TreeModel
@@ -31,6 +32,7 @@ Array = npt.NDArray[Any]
 _NARROW = 2**62
 _CHUNK = 1024  # trees that are found at once when all are wanted, at most
 _TOGETHER = 2**15  # trees that are drawn at once, at most
+_RARE = 256  # trees of a cell, for one that is admitted, that are not worth looking at
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +85,15 @@ class NumberedTrees:
         assert profile.keys is not None
         tools = source.kept.get("tools")
         if tools is None:
-            question = source.circuit.prepared.plan.question
-            tools = _Tools(Ranks(source.circuit), Scorer(source.data, question))
+            circuit = source.circuit
+            with source.guard():
+                question = circuit.prepared.plan.question
+                tools = _Tools(Ranks(circuit), Scorer(source.data, question))
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys = key_integers(profile.keys)
         self.count = profile.count
+        self._beginnings: dict[int, SignedBeginnings] = {}
         self.allowed = source.circuit.prepared.plan.question.allowed
         trees = self._all_trees(profile) if self.allowed.selective else profile.trees
         self.numbers = total_of(trees)
@@ -180,6 +185,28 @@ class NumberedTrees:
         """Tell whether the space admits a tree by all its tests."""
         return not self.allowed.selective or self.allowed.admits(tree)
 
+    def rare(self, cell: int) -> bool:
+        """Tell whether so few trees of a cell are admitted that it is not worth looking at all."""
+        if not self.allowed.selective:
+            return False
+        (admitted,) = counts_of(self.profile.trees[cell : cell + 1])
+        return self.before(cell + 1) - self.before(cell) > _RARE * admitted
+
+    def admitted(self, cell: int, numbers: Iterable[int]) -> list[int]:
+        """Return the ranks of admitted trees of a cell, by their numbers among these."""
+        assert self.profile.keys is not None
+        assert self.profile.source is not None
+        if cell not in self._beginnings:
+            keys = self.profile.keys[cell : cell + 1]
+            self._beginnings[cell] = SignedBeginnings.of(self.profile.source.circuit, keys)
+        return [self.rank(self._beginnings[cell].nth(None, number)) for number in numbers]
+
+    def first(self, cell: int) -> DrawnTree:
+        """Return an admitted tree of a cell, always the same: the first where they are not rare."""
+        if self.rare(cell):
+            return self.trees(self.admitted(cell, [0]))[0]
+        return next(self.in_order(self.before(cell), self.before(cell + 1)))
+
     def in_order(self, start: int, stop: int) -> Iterator[DrawnTree]:
         """Yield the trees from one rank to another, found and scored in growing groups."""
         size = 1
@@ -195,8 +222,10 @@ class NumberedTrees:
         before = [self.before(cell) for cell in distinct.tolist()]
         within = [rank - before[c] for rank, c in zip(ranks, code.tolist(), strict=True)]
         assert self.profile.keys is not None
-        forest = self._tools.ranks.unrank_many(self.profile.keys[cells], within)
-        metrics = self._checked(forest, distinct, code)
+        assert self.profile.source is not None
+        with self.profile.source.guard():
+            forest = self._tools.ranks.unrank_many(self.profile.keys[cells], within)
+            metrics = self._checked(forest, distinct, code)
         counts = [self.before(c + 1) - b for c, b in zip(distinct.tolist(), before, strict=True)]
         rows = zip(forest.trees(), ranks, within, code.tolist(), strict=True)
         return [

@@ -227,9 +227,13 @@ class VoteShares(Drawn):
         """
         return people_table(self)
 
-    def write(self, path: "str | PathLike[str]") -> None:
-        """Write the table as CSV or Parquet, by the ending of the name."""
-        write_people(self, path)
+    def write(self, path: "str | PathLike[str]", *, monitor: Monitor | None = None) -> None:
+        """Write the table as CSV or Parquet, by the ending of the name.
+
+        Of a streamed table, whose equal rows are merged, every row is written as it was read: one
+        more pass over the table, batch by batch.
+        """
+        write_people(self, path, monitor)
 
     def summary(self) -> dict[str, "PersonMeasure | PeopleShare"]:
         """Return what one looks at first, by name."""

@@ -1,13 +1,16 @@
 """Votes as an Arrow table, one line per row of the table they are about."""
 
 import json
+from collections.abc import Iterator
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
 
 from adtc.atomic import replacing
+from adtc.engine.monitor import Monitor
 from adtc.profiles.tables import RECORD
 
 if TYPE_CHECKING:
@@ -46,12 +49,29 @@ def people_table(votes: "VoteShares") -> pa.Table:
     )
 
 
-def write_people(votes: "VoteShares", path: str | PathLike[str]) -> None:
+def write_people(
+    votes: "VoteShares", path: str | PathLike[str], monitor: Monitor | None = None
+) -> None:
     """Write the table as Parquet where the name says so, else as CSV; whole or not at all."""
     from pyarrow import csv, parquet
 
-    with replacing(path) as file:
-        if Path(path).suffix.lower() == ".parquet":
-            parquet.write_table(votes.table, file)
-        else:
-            csv.write_csv(votes.table, file)
+    packed = Path(path).suffix.lower() == ".parquet"
+    writer = parquet.ParquetWriter if packed else csv.CSVWriter
+    with replacing(path) as file, writer(file, votes.table.schema) as out:
+        for part in _parts(votes, monitor):
+            out.write_table(part)
+
+
+def _parts(votes: "VoteShares", monitor: Monitor | None) -> Iterator[pa.Table]:
+    """Yield the lines in the order of the rows, before equal ones were merged."""
+    originals = votes.data.originals if votes.frame is None else None
+    if originals is None:
+        yield votes.table
+        return
+    start = 0
+    for merged, weights in originals.read(monitor):
+        part = votes.table.take(pa.array(merged))
+        rows = pa.array(np.arange(start, start + len(merged)))
+        part = part.set_column(0, "row", rows).set_column(1, "weight", pa.array(weights))
+        start += len(merged)
+        yield part.replace_schema_metadata(votes.table.schema.metadata)

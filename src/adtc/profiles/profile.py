@@ -6,6 +6,7 @@ metrics, and nothing here runs over the data again.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from adtc.profiles.generalization import Generalization
     from adtc.profiles.leaving import LeaveOneOut
     from adtc.profiles.marginals import Marginal, Moments
+    from adtc.profiles.multiplicity import MultiplicityCurve
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
     from adtc.profiles.people import VoteShares
@@ -69,7 +71,6 @@ X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
 # what looks at trees one by one, and so can leave some of them out
-_BY_TREE = ("drawing", "verifying", "saving it with the circuit", "counting again")
 _LOW = np.uint64(0xFFFFFFFF)
 
 
@@ -80,6 +81,9 @@ class Source:
     ----------
     circuit
         The circuit, or a function that makes it when it is first asked for.
+    guard
+        What trees are found in: where the circuit comes from a file, it turns whatever is wrong
+        with it into one sentence.
 
     Attributes
     ----------
@@ -87,12 +91,16 @@ class Source:
         What walks over the circuit have found out; all profiles filtered from one share it.
     """
 
-    __slots__ = ("_circuit", "_lock", "_make", "data", "kept", "space")
+    __slots__ = ("_circuit", "_lock", "_make", "data", "guard", "kept", "space")
 
     def __init__(
-        self, data: Data, space: Space, circuit: "Circuit | Callable[[], Circuit]"
+        self,
+        data: Data,
+        space: Space,
+        circuit: "Circuit | Callable[[], Circuit]",
+        guard: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
-        self.data, self.space = data, space
+        self.data, self.space, self.guard = data, space, guard
         self.kept: dict[str, Any] = {}
         self._lock = RLock()  # two threads that ask at once get one circuit
         self._make: Callable[[], Circuit] | None = None
@@ -229,8 +237,8 @@ class Profile:
         lookup = from_columns(self.axes, len(self.trees))
         return self.take(satisfied(self._over_axes(parsed), lookup, len(self.trees)))
 
-    def take(self, cells: npt.NDArray[Any]) -> "Profile":
-        """Keep some cells, given by truth values or positions."""
+    def take(self, cells: npt.NDArray[Any] | slice) -> "Profile":
+        """Keep some cells, given by truth values, positions or a slice."""
         keys = None if self.keys is None else self.keys[cells]
         if isinstance(self.axes, AxisColumns) and keys is not None:
             axes: Mapping[str, Column] = self.axes.of(keys)
@@ -257,13 +265,6 @@ class Profile:
                 f"{purpose} needs the circuit, which this profile has not: it was saved without "
                 f"it, is told apart by depth, or comes from the specification engine; save it with "
                 f"circuit=True (--circuit), or make it anew with other metrics."
-            )
-        if purpose not in _BY_TREE and (
-            self.source.space.required or self.source.space.max_variables is not None
-        ):
-            raise QueryError(
-                f"{purpose} walks over all trees at once, and 'required' and 'max_variables' leave "
-                f"trees out one by one: make the profile without these two, or ban columns."
             )
         return self.source
 
@@ -364,6 +365,10 @@ class Profile:
     def tolerance_curve(self, objective: str = "error") -> "ToleranceCurve":
         """Count the trees within every tolerance: see `adtc.profiles.curves.tolerance_curve`."""
         return hook("tolerance_curve")(self, objective)
+
+    def multiplicity_curve(self, baseline: "Baseline", **options: Any) -> "MultiplicityCurve":
+        """Ambiguity and discrepancy by tolerance: `adtc.profiles.multiplicity`."""
+        return hook("multiplicity_curve")(self, baseline, **options)
 
     def penalty_curve(self, **names: str) -> "PenaltyCurve":
         """Find the optimum for every penalty per leaf: see `adtc.profiles.curves.penalty_curve`."""

@@ -7,9 +7,9 @@ Everything is exact: MR is a ratio of two sums over leaves.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from adtc.algebra.formula import Formula, parse
 from adtc.algebra.metrics import RELIANCE
@@ -24,11 +24,9 @@ from adtc.engine.run import Engine, with_extremes
 from adtc.errors import QueryError, unknown
 from adtc.hooks import hook
 from adtc.profiles.making import profile as make_profile
+from adtc.profiles.marginals import Drawn, Marginal
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import aligned, approximate
-
-if TYPE_CHECKING:
-    from adtc.profiles.marginals import Marginal
 
 Where = str | Formula | None
 End = tuple[Fraction | int | None, Tree | None]
@@ -52,6 +50,8 @@ class RelianceRange:
     status
         ``"exact"``; ``"partial"`` where a limit ended the search: then good trees reach at least
         from min to max.
+    distribution
+        The good trees by their reliance, where they were counted.
     """
 
     column: str
@@ -61,6 +61,7 @@ class RelianceRange:
     min_tree: Tree | None
     max_tree: Tree | None
     status: Status = "exact"
+    distribution: Marginal | None = field(default=None, repr=False, compare=False)
 
     @property
     def metric(self) -> str:
@@ -91,7 +92,10 @@ class RelianceRanges(tuple[RelianceRange, ...]):
     __slots__ = ()
 
     def plot(self, **options: Any) -> Any:
-        """Draw a bar from the least to the largest reliance for each variable."""
+        """Draw a bar from the least to the largest reliance for each variable.
+
+        Inside it, the good trees by their reliance, where they were counted.
+        """
         # `show` stands above this room; a method that people expect here may reach for it late.
         return hook("plot")(self, **options)
 
@@ -102,7 +106,7 @@ class RelianceRanges(tuple[RelianceRange, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reliance:
+class Reliance(Drawn):
     """The reliance of all good trees on one variable.
 
     Parameters
@@ -117,7 +121,7 @@ class Reliance:
     profile: Profile
 
     @property
-    def marginal(self) -> "Marginal":
+    def marginal(self) -> Marginal:
         """Count the good trees by their reliance; None stands for trees without errors."""
         return self.profile.marginal(self.range.metric)
 
@@ -272,7 +276,8 @@ class _Ranges:
         metric = f"{self.variant}[{column}]"
         both = (made.best(1, minimize=metric), made.best(1, maximize=metric))
         ends: list[End] = [(found.metrics[metric], found.tree) for (found,) in filter(None, both)]
-        return self._between(column, *(ends or [_NONE, _NONE]))  # no tree has errors
+        between = self._between(column, *(ends or [_NONE, _NONE]))  # no tree has errors
+        return replace(between, distribution=made.marginal(metric))
 
     def _between(self, column: str, least: End, largest: End) -> RelianceRange:
         low, high = (None if end[0] is None else Fraction(end[0]) for end in (least, largest))

@@ -3,14 +3,16 @@
 A cell is a combination of axis values, and a gap of 0.1 may come from either group: two cells.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
-from adtc.engine.columns import Ratios, less
-from adtc.engine.values import distinct_values
+from adtc.engine.columns import Ratios, largest, less
 from adtc.profiles.profile import Profile, joint_codes
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit is lost
+_PART = 2**16
 _EXACT = 2**53  # floats divide whole numbers below so that equal ratios are equal floats
 
 
@@ -28,27 +30,54 @@ def count_rows(profile: Profile) -> int:
     >>> count_rows(found), count_rows(found.project("size"))
     (6, 2)
     """
-    columns = [profile.column(name) for name in profile.names]
-    if not len(profile.trees) or not columns:
-        return min(1, len(profile.trees))
-    if not all(map(_small, columns)):
-        return _slowly(columns)
-    marks = np.zeros(len(profile.trees), np.uint64)
-    for column in columns:
-        marks = (marks ^ _floats(column).view(np.uint64)) * _FACTOR
-        marks ^= marks >> np.uint64(29)
+    cells = len(profile.trees)
+    if not cells or not profile.names:
+        return min(1, cells)
+    marks = _marks(profile)
+    if marks is None:
+        return _slowly(profile)
+    marks.sort()  # takes a fraction of finding out who is whose neighbour, and often suffices
+    if not np.any(marks[1:] == marks[:-1]):
+        return cells
+    marks = _marks(profile)
+    assert marks is not None
     order = np.argsort(marks)
-    same = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
-    left, right = order[same], order[same + 1]
-    if not all(_equal(_take(column, left), _take(column, right)) for column in columns):
-        return _slowly(columns)  # other values with the same mark: next to impossible
-    return len(marks) - len(same)
+    marks = marks[order]
+    same = np.flatnonzero(marks[1:] == marks[:-1])
+    for part in _parts(len(same)):
+        pairs = (_columns(profile, order[same[part] + next_one]) for next_one in (0, 1))
+        if not all(map(_equal, *pairs)):
+            return _slowly(profile)  # other values with the same mark: next to impossible
+    return cells - len(same)
+
+
+def _parts(cells: int) -> Iterator[slice]:
+    """Part a range: columns of a part fit caches, those of a large table not even memory."""
+    return (slice(start, start + _PART) for start in range(0, cells, _PART))
+
+
+def _columns(profile: Profile, cells: "slice | npt.NDArray[np.intp]") -> list[Ratios]:
+    part = profile.take(cells)
+    return [part.column(name) for name in part.names]
+
+
+def _marks(profile: Profile) -> npt.NDArray[np.uint64] | None:
+    """Make one number of each cell, the same for equal values; None if floats do not do."""
+    marks = np.zeros(len(profile.trees), np.uint64)
+    for part in _parts(len(marks)):
+        some = marks[part]
+        for column in _columns(profile, part):
+            if not _small(column):
+                return None
+            some ^= _floats(column).view(np.uint64)
+            some *= _FACTOR
+            some ^= some >> np.uint64(29)
+    return marks
 
 
 def _small(column: Ratios) -> bool:
     return all(
-        part.dtype != object and (not len(part) or int(np.abs(part).max()) < _EXACT)
-        for part in (column.top, column.bottom)
+        part.dtype != object and largest(part) < _EXACT for part in (column.top, column.bottom)
     )
 
 
@@ -59,10 +88,6 @@ def _floats(column: Ratios) -> npt.NDArray[np.float64]:
     return np.where(undefined, np.inf, ratios + 0.0)
 
 
-def _take(column: Ratios, cells: npt.NDArray[np.intp]) -> Ratios:
-    return Ratios(column.top[cells], column.bottom[cells])
-
-
 def _equal(left: Ratios, right: Ratios) -> bool:
     """Compare value by value, exactly."""
     gone = (left.bottom == 0) & (right.bottom == 0)
@@ -70,7 +95,7 @@ def _equal(left: Ratios, right: Ratios) -> bool:
     return not np.any(differ & ~gone)
 
 
-def _slowly(columns: list[Ratios]) -> int:
+def _slowly(profile: Profile) -> int:
     """Give numbers to the values of each metric, and to the combinations of numbers."""
-    codes = joint_codes(distinct_values(column).codes for column in columns)
+    codes = joint_codes(profile.values(name).codes for name in profile.names)
     return int(codes.max()) + 1

@@ -9,6 +9,7 @@ import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.algebra.formula import names
 from adtc.algebra.store import term_from_json, term_to_json
 from adtc.atomic import reason_of, replacing
 from adtc.data.store import data_from_json, data_to_json
@@ -139,6 +141,10 @@ class Content:
             self.archive.read("cells.parquet"), manifest["cells"]
         )
         metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
+        if any(names(term) - set(axes) for term in metrics.values()):
+            raise DataError("its metrics are not computed from its cells")
+        if not isinstance(record.data["rows"], int):
+            raise DataError("its record does not tell the number of rows")
         source = self._source(path) if path is not None and self.has_circuit else None
         return Profile(axes, trees, metrics, record, keys, source)
 
@@ -162,7 +168,7 @@ class Content:
             with intact(path):  # its digest is right, but its maker may have been wrong
                 return circuit_from_json(plain, arrays, data)
 
-        return Source(data, space_from_json(plain["asked"]), make)
+        return Source(data, space_from_json(plain["asked"]), make, partial(intact, path))
 
 
 @contextmanager
@@ -288,7 +294,8 @@ def _check_parquet(metadata: "pq.FileMetaData", rows: int, size: int) -> None:
     if metadata.num_rows != rows or sum(group.num_rows for group in groups) != rows:
         raise DataError("its table of cells has another number of rows than told")
     plain = all(
-        chunk.compression == "UNCOMPRESSED"
+        # not its compression: asked for one that there is not, Arrow ends the process
+        chunk.total_compressed_size == chunk.total_uncompressed_size
         and not chunk.has_dictionary_page
         and set(chunk.encodings) <= {"PLAIN", "RLE"}
         for chunk in chunks

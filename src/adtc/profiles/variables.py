@@ -13,10 +13,12 @@ from functools import cached_property
 from typing import Any
 
 from adtc.algebra.formula import Formula
+from adtc.engine.admitted import admitted_parts
 from adtc.engine.monitor import Monitor
 from adtc.engine.questions import optimize
 from adtc.engine.record import Status
-from adtc.engine.uses import Uses
+from adtc.engine.signed import SignedUses
+from adtc.engine.uses import levels_of
 from adtc.errors import QueryError, unknown
 from adtc.hooks import hook
 from adtc.profiles.profile import Profile, Source
@@ -122,7 +124,9 @@ class Variables(Mapping[str, Variable]):
         assert profile.keys is not None
         self.profile, self._monitor = profile, monitor or Monitor()
         self._source: Source = source
-        self._uses = Uses(source.circuit, source.data, profile.keys, self._monitor)
+        parts = admitted_parts(source.circuit, profile.keys, self._monitor)
+        levels = levels_of(source.circuit)
+        self._uses = SignedUses(parts, source.data, levels, self._monitor)
         self.total = profile.count
         """The number of good trees."""
         self._variables = {one.name: one for one in _counted(self._uses, self.total)}
@@ -178,7 +182,7 @@ class Variables(Mapping[str, Variable]):
         TooLargeError
             Where there are too many sets for the memory, or too many columns.
         """
-        return self._uses.by_set().get(0, {})
+        return self._uses.by_set()
 
     @property
     def by_number(self) -> dict[int, int]:
@@ -301,7 +305,7 @@ def variables(
     return Variables(profile.where(where), monitor)
 
 
-def _counted(uses: Uses, total: int) -> list[Variable]:
+def _counted(uses: SignedUses, total: int) -> list[Variable]:
     """Count the trees that use each variable, at all and on each level, in one walk."""
     levels = range(uses.levels)
     alone = [frozenset((name,)) for name in uses.names]

@@ -4,6 +4,8 @@ Numbers only; shares, conflicts and other readings of them are for others to com
 """
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,12 +16,13 @@ from adtc.algebra.formula import Formula
 from adtc.data import Data, Scalar
 from adtc.data.bits import Words
 from adtc.data.frames import arrow_table, column
+from adtc.engine.admitted import Part, admitted_parts
 from adtc.engine.backward import run_backward, votes_of_rows
 from adtc.engine.columns import floats
 from adtc.engine.monitor import Monitor
 from adtc.engine.wide import counts_of
 from adtc.errors import QueryError, UnknownColumnError
-from adtc.profiles.profile import Profile, Source
+from adtc.profiles.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,20 +88,32 @@ def votes_of(
     voting = profile.where(where)
     assert voting.keys is not None  # they come with the circuit
     monitor = monitor or Monitor()
-    bits, n_rows = rows_to_decide(voting, frame, monitor)
+    parts = admitted_parts(source.circuit, voting.keys, monitor)
+    bits, n_rows = rows_to_decide(voting, frame, monitor, parts)
     weights = None if gibbs is None else _gibbs_weights(voting, gibbs)
-    counts = votes_of_rows(
-        source.circuit, voting.keys, bits, n_rows, weights=weights, monitor=monitor
-    )
     labels, trees = source.data.labels, voting.count
+    counts = np.zeros((n_rows, len(labels)), object if weights is None else np.float64)
+    for part in parts:
+        chosen = None if weights is None else weights[part.chosen]
+        counts += part.times * votes_of_rows(
+            part.circuit, part.keys, bits, n_rows, weights=chosen, monitor=monitor
+        )
     if weights is None:
         return Votes(counts, trees, trees, True, labels)
     total = math.fsum(w * n for w, n in zip(weights, counts_of(voting.trees), strict=True))
     return Votes(counts, total, trees, False, labels, gibbs)
 
 
-def rows_to_decide(profile: Profile, frame: object, monitor: Monitor) -> tuple[Words, int]:
-    """Return the bits of all features, and the number of rows: those of a frame, or the table's."""
+def rows_to_decide(
+    profile: Profile, frame: object, monitor: Monitor, parts: Sequence[Part] | None = None
+) -> tuple[Words, int]:
+    """Return the bits of all features, and the number of rows: those of a frame, or the table's.
+
+    Parameters
+    ----------
+    parts
+        The profile's trees, where they are parted already.
+    """
     source = profile.need_source("deciding rows")
     data = source.data
     if frame is None:
@@ -115,7 +130,10 @@ def rows_to_decide(profile: Profile, frame: object, monitor: Monitor) -> tuple[W
     missing = [name for name in data.binarizer.columns if name not in there]
     if not missing:
         return data.binarize(table), table.num_rows
-    tested = _tested(profile, source, monitor)
+    if parts is None:
+        assert profile.keys is not None
+        parts = admitted_parts(source.circuit, profile.keys, monitor)
+    tested = _tested(parts, data, monitor)
     for name in missing:
         if name in tested:
             raise UnknownColumnError(
@@ -131,18 +149,15 @@ def rows_to_decide(profile: Profile, frame: object, monitor: Monitor) -> tuple[W
     return bits, table.num_rows
 
 
-def _tested(profile: Profile, source: Source, monitor: Monitor) -> set[str]:
+def _tested(parts: Sequence[Part], data: Data, monitor: Monitor) -> set[str]:
     """Name the columns that at least one of the trees tests."""
-    assert profile.keys is not None
-    found = run_backward(source.circuit, profile.keys, monitor=monitor)
-    uses: list[Any] = found.uses.sum(axis=0).tolist()
-    twins = source.circuit.prepared.features.twins
-    return {
-        source.data.features[twin.feature].column
-        for used, some in zip(uses, twins, strict=True)
-        for twin in some
-        if used
-    }
+    uses: Counter[int] = Counter()
+    for part in parts:
+        found = run_backward(part.circuit, part.keys, monitor=monitor).uses.sum(axis=0).tolist()
+        for used, twins in zip(found, part.circuit.prepared.features.twins, strict=True):
+            for twin in twins:  # each of them has an equal share of the uses
+                uses[twin.feature] += part.times * used // len(twins)
+    return {data.features[f].column for f, used in uses.items() if used}
 
 
 def _gibbs_weights(profile: Profile, beta: float) -> npt.NDArray[np.float64]:

@@ -22,7 +22,7 @@ from adtc.show import provenance, words
 from adtc.show.audit_pictures import selection_bars, shows_both, trade_off
 from adtc.show.document import body, document, nav
 from adtc.show.groups import AUDIT_HEAD, CHANGES_HEAD, audit_rows, change_rows, some_hidden
-from adtc.show.markup import escaped, list_html, pairs_html, table_html
+from adtc.show.markup import breakable, escaped, list_html, pairs_html, table_html
 from adtc.show.sections import note_html, plain_table, title_html, tree_body
 from adtc.text import percent
 
@@ -150,7 +150,7 @@ def _in_use(found: Audit, small: int) -> str:
 def _rates(found: Audit, here: Measured, small: int) -> str:
     positive = format_scalar(found.data.labels[found.data.positive or 0])
     first = f"group by {found.data.sensitive}"
-    table = plain_table([escaped(first), *AUDIT_HEAD], audit_rows(here.groups, small))
+    table = plain_table([breakable(first), *AUDIT_HEAD], audit_rows(here.groups, small))
     hidden = (
         f" Groups, and positive or negative rows of a group, that are fewer than {small:,} are not "
         f"shown, nor are others from which they would follow."
@@ -235,7 +235,7 @@ def _card(found: Audit, n: int, tree: Alternative, small: int) -> str:
     roles = "".join(f'<span class="role">{escaped(told.role_text(r))}</span>' for r in tree.roles)
     inner, wide = tree_body(tree.model, small, f"alternative {n}")
     changes = plain_table(
-        [escaped(f"group by {found.data.sensitive}"), *CHANGES_HEAD],
+        [breakable(f"group by {found.data.sensitive}"), *CHANGES_HEAD],
         change_rows(tree.changes, tree.train.groups, small),
     )
     positive = format_scalar(found.data.labels[found.data.positive or 0])

@@ -255,7 +255,7 @@ def _changes_sentence(found: Audit, tree: Alternative) -> str:
     if not whole.changed:
         return "The first tree shown decides every row as the model in use does."
     parts = [
-        f"{grouped(one.gained)} rows with {_group(found, one.name)} would gain it and "
+        f"{words.many(one.gained, 'row')} with {_group(found, one.name)} would gain it and "
         f"{grouped(one.lost)} would lose it"
         for one in groups
     ]

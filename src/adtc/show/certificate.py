@@ -30,8 +30,14 @@ NO_ADVICE = (
 _SCOPE = (
     "The class searched is the one described on this page and no other. Other models, other "
     "features or other cuts may do what none of these trees does.",
+)
+_ALONE = (
     "The numbers are about the rows of this table. Nothing is said about new rows: score the tree "
-    "on rows that were not used here before you rely on it.",
+    "on rows that were not used here before you rely on it."
+)
+_BESIDE = (
+    "The claim is about the rows of this table, which flatter the tree that they chose: compare "
+    "its scores on the held-out rows."
 )
 
 
@@ -69,9 +75,13 @@ def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL
     sections = [
         ("Tree shown", _tree(told, data, small)),
         ("Groups", _groups(told)),
+        ("On held-out rows", "".join(map(_held_out, told["held_out"]))),
         ("What was searched", pairs_html(_class(told, data))),
         ("Why it holds", _proofs(certificate)),
-        ("What it does not say", list_html([*_SCOPE, NO_ADVICE])),
+        (
+            "What it does not say",
+            list_html([*_SCOPE, _BESIDE if told["held_out"] else _ALONE, NO_ADVICE]),
+        ),
         ("How trees are counted", list_html(list(told["conventions"]))),
         ("How to check it", _checking(told)),
     ]
@@ -158,6 +168,42 @@ def _groups(told: dict[str, Any]) -> str:
     return f'<p class="note">{escaped(note)}</p>{text}'
 
 
+def _held_out(held: dict[str, Any]) -> str:
+    """Write how the tree shown does on rows that were not used to choose it."""
+    metrics = [
+        [escaped(words.title_text(name)), _number(text), f"<code>{escaped(text or '-')}</code>"]
+        for name, text in held["metrics"].items()
+    ]
+    rows = [
+        [
+            escaped(str(group["group"])),
+            grouped(group["rows"]),
+            grouped(group["selected"]),
+            _percent(group["rate"]),
+            _interval(group["interval"]),
+            _number(group["impact_ratio"]),
+        ]
+        for group in held["groups"]
+    ]
+    head = ["group", "rows", "selected", "selection rate", "95 % interval", "impact ratio"]
+    note = (
+        f"The tree shown on the {grouped(held['rows'])} rows of {held['name']}, which were not "
+        f"used to choose it. Accuracy lies in {_interval(held['acc_interval'])} (Wilson's 95 % "
+        f"interval, as for the rates). Whoever has the first table alone cannot check this. "
+        f"SHA-256 of the rows as read: {held['sha256']}."
+    )
+    if rows and held["no_group"]:
+        note += f" {words.many(held['no_group'], 'row')} of no known group."
+    return (
+        f'<p class="note">{escaped(note)}</p>{table_html(["metric", "value", "exact"], metrics)}'
+        f"{table_html(head, rows) if rows else ''}"
+    )
+
+
+def _interval(ends: list[float] | None) -> str:
+    return "undefined" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
+
+
 def _class(told: dict[str, Any], data: Data) -> list[tuple[str, str]]:
     asked, space, table = told["question"], told["space"], told["table"]
     recipe = table["recipe"]
@@ -174,7 +220,9 @@ def _class(told: dict[str, Any], data: Data) -> list[tuple[str, str]]:
             + (f", at most {space['max_size']} leaves" if space["max_size"] else "")
             + f" and at least {words.many(table['least_rows'], 'row')} in every leaf; "
             + ("any label" if space["labels"] == "any" else "the majority label")
-            + " on a leaf.",
+            + " on a leaf"
+            + (f"; no test of {', '.join(space['banned'])}" if space.get("banned") else "")
+            + ".",
         ),
         ("Condition", asked["where"] or "none: every such tree"),
     ]

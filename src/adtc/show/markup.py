@@ -58,3 +58,14 @@ def json_text(value: object) -> str:
 def escaped(text: str) -> str:
     """Write text so that none of it becomes markup."""
     return html.escape(str(text))
+
+
+def breakable(text: str) -> str:
+    """Write text as markup that may break after an underscore, as column names have them.
+
+    Examples
+    --------
+    >>> breakable("marital_status")
+    'marital_<wbr>status'
+    """
+    return escaped(text).replace("_", "_<wbr>")

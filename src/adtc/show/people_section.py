@@ -13,7 +13,7 @@ from adtc.profiles.people import VoteShares
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import fixed, grouped
 from adtc.show.groups import NOT_SHOWN
-from adtc.show.markup import escaped, table_html
+from adtc.show.markup import breakable, escaped, table_html
 from adtc.show.voting import VoteBins, histogram_data, shown_groups
 
 _BINS = 10
@@ -62,7 +62,7 @@ def _summary(votes: VoteShares, small: int) -> str:
             hidden = name not in shown or (what == "disputed" and disputed)
             cells.append(NOT_SHOWN if hidden else _share(one, name))
         rows.append(cells)
-    group = f"group by {escaped(votes.people.sensitive)}" if votes.people.sensitive else ""
+    group = f"group by {breakable(votes.people.sensitive)}" if votes.people.sensitive else ""
     return table_html([group, "people", *map(escaped, found)], rows)
 
 

@@ -13,9 +13,10 @@ from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
 from adtc.profiles.decisions import Discrepancy
 from adtc.profiles.difference import DifferenceTable
 from adtc.profiles.marginals import Marginal
+from adtc.profiles.multiplicity import MultiplicityCurve
 from adtc.profiles.pareto import Front
 from adtc.profiles.people import VoteShares
-from adtc.profiles.reliance import RelianceRanges
+from adtc.profiles.reliance import Reliance, RelianceRanges
 from adtc.profiles.writing import grouped
 from adtc.show.charts import (
     Bars,
@@ -28,7 +29,7 @@ from adtc.show.charts import (
 )
 from adtc.show.heatmap import Tick, difference_data, heatmap_data, thinned
 from adtc.show.painting import Look, paint_heatmap
-from adtc.show.ranges import draw_ranges, range_data
+from adtc.show.ranges import draw_losses, draw_ranges, loss_data, range_data
 from adtc.show.style import (
     BLUE,
     COLOURS,
@@ -45,7 +46,7 @@ from adtc.show.style import (
     new_figure,
     styled,
 )
-from adtc.show.vote_painting import paint_curves, paint_histogram
+from adtc.show.vote_painting import paint_curves, paint_histogram, paint_multiplicity
 from adtc.show.voting import BINS, disagreement_data, histogram_data
 
 _ACROSS, _UP = 0.8, 0.75  # about the share of a picture that is not labels
@@ -195,6 +196,23 @@ def _(thing: RelianceRanges, *, ax: Any = None, **look: Any) -> Picture:
             draw_ranges(chart.ax, data, chart.size, 72 * chosen.width / 3)
         else:
             chart.say_none()
+    return Picture(chart.figure)
+
+
+@plot.register
+def _(thing: Reliance, *, ax: Any = None, **look: Any) -> Picture:
+    data = loss_data(thing)
+    with _Chart(ax, _look(look)) as chart:
+        chart.name_axes(data.label, "errors")
+        draw_losses(chart.ax, data, chart.size) if data.points else chart.say_none()
+    return Picture(chart.figure)
+
+
+@plot.register
+def _(thing: MultiplicityCurve, *, ax: Any = None, **look: Any) -> Picture:
+    with _Chart(ax, _look(look)) as chart:
+        chart.name_axes("tolerance ε (%)", "people (%)")
+        paint_multiplicity(chart.ax, thing, chart.size) if thing.trees else chart.say_none()
     return Picture(chart.figure)
 
 

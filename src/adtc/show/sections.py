@@ -15,7 +15,7 @@ from adtc.profiles.rates import group_counts
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import finding, groups, views, words
 from adtc.show.exhibits import MOST_POINTS, Exhibits, Shown, main_criteria
-from adtc.show.markup import escaped, formula_html, list_html, table_html
+from adtc.show.markup import breakable, escaped, formula_html, list_html, table_html
 
 if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
@@ -291,7 +291,7 @@ def groups_html(profile: Profile, shown: Exhibits, small: int) -> str:
         )
     data = every[0].drawn.data
     counts = [group_counts(data, one.drawn.tree) for one in every]
-    sensitive = escaped(str(data.sensitive)) if data.sensitive else ""
+    sensitive = breakable(str(data.sensitive)) if data.sensitive else ""
     positive = "" if data.positive is None else escaped(str(data.labels[data.positive]))
     first = f"group by {sensitive}" if sensitive else ""
     head = [first, "rows", "share of all rows"]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from adtc.profiles.multiplicity import MultiplicityCurve
 from adtc.show.style import BLUE, FAINT, INK, LINE, MARK
 from adtc.show.voting import CurvePart, Histogram
 
@@ -39,6 +40,22 @@ def paint_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
     ax.set_xlim(0, end)
     ax.set_ylim(0, None)
     _legend(ax, parts[1:], size)
+
+
+def paint_multiplicity(ax: Any, data: MultiplicityCurve, size: float) -> None:
+    """Draw ambiguity and discrepancy as steps in the tolerance."""
+    xs = [float(100 * tolerance) for tolerance in data.tolerances]
+    for at, (name, curve) in enumerate(
+        {"ambiguity: some tree differs": data.ambiguity,
+         "discrepancy: most that one tree changes": data.discrepancy}.items()
+    ):  # fmt: skip
+        colour, _ = _look(at)
+        ys = [float(100 * share) for share in curve]
+        ax.plot(xs, ys, drawstyle="steps-post", color=colour, linestyle=_DASHES[at], linewidth=1.2,
+                marker="." if len(xs) == 1 else None, label=name)  # fmt: skip
+    ax.set_xlim(0, 1.03 * xs[-1] or 1)
+    ax.set_ylim(0, None)
+    _legend(ax, (data,), size)
 
 
 def _look(at: int) -> tuple[str, str]:

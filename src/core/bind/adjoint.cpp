@@ -13,8 +13,7 @@ using BackwardPtr = std::unique_ptr<Backward<Key, N>>;
 /// A `Backward` over keys of either width and numbers of any kind, with the arrays that it looks at.
 class BoundBackward {
     using Any = std::variant<BackwardPtr<Index, Exact<1>>, BackwardPtr<Index, Exact<2>>, BackwardPtr<Index, Exact<0>>,
-                             BackwardPtr<Index, Real>, BackwardPtr<WideKey, Exact<1>>, BackwardPtr<WideKey, Exact<2>>,
-                             BackwardPtr<WideKey, Exact<0>>, BackwardPtr<WideKey, Real>>;
+                             BackwardPtr<Index, Real>, BackwardPtr<WideKey, Exact<0>>, BackwardPtr<WideKey, Real>>;
 
     template <class Use>
     auto visit_pass(Use use) {
@@ -35,12 +34,8 @@ class BoundBackward {
                 const auto make = [&]<class N>(const N& numbers) {
                     pass_ = std::make_unique<Backward<Key, N>>(circuit_.view(of), numbers, most_bytes);
                 };
-                switch (limbs) {
-                    case 0: return make(Real{});
-                    case 1: return make(Exact<1>{});
-                    case 2: return make(Exact<2>{});
-                    default: return make(Exact<0>{{limbs}});
-                }
+                if (limbs == 0) return make(Real{});
+                with_limbs<Key>(limbs, [&]<int L>(Limbs<L> arithmetic) { make(Exact<L>{arithmetic}); });
             },
             circuit_.leaves().leaves);
         levels_ = static_cast<Index>(levels.size());

@@ -61,6 +61,11 @@ NumpyArray<T> to_numpy(std::vector<T>&& values) {
     return to_numpy(std::move(values), {size});
 }
 
+/// Refuse arrays that do not belong together.
+inline void require(bool fits, const char* what) {
+    if (!fits) throw nb::value_error(what);
+}
+
 /// Say how to make a value anew from its attributes, for copies of it.
 template <class... Names>
 nb::tuple remade(nb::handle self, Names... names) {

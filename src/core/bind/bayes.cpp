@@ -9,10 +9,6 @@
 namespace adtc {
 namespace {
 
-void require(bool fits, const char* what) {
-    if (!fits) throw nb::value_error(what);
-}
-
 /// A `TreePrior` and the arrays that it looks at.
 struct BoundPrior : TreePrior {
     Array<const double, 1> leaf_, split_;
@@ -33,7 +29,7 @@ struct BoundPrior : TreePrior {
 };
 
 using Numbers = std::pair<NumpyArray<double>, NumpyArray<Index>>;
-using BoundLeaves = std::tuple<NumpyArray<Index>, NumpyArray<double>, NumpyArray<Index>, double>;
+using LeafArrays = std::tuple<NumpyArray<Index>, NumpyArray<double>, NumpyArray<Index>, double>;
 
 /// Hand numbers over as digits and exponents.
 Numbers numbers_of(std::span<const Scaled> values) {
@@ -46,7 +42,7 @@ Numbers numbers_of(std::span<const Scaled> values) {
     return {to_numpy(std::move(digits)), to_numpy(std::move(exponents))};
 }
 
-BoundLeaves leaves_of(LeafList&& list, Index labels) {
+LeafArrays leaves_of(LeafList&& list, Index labels) {
     const std::size_t n = list.number.size();
     const double lost = list.lost;
     return {to_numpy(std::move(list.number)), to_numpy(std::move(list.mass)),
@@ -108,7 +104,7 @@ struct BoundPass {
             if (fits) path = path.then(f, negative(i));
         }
         require(fits, "a path has ascending features, no more than the trees are deep");
-        Choices found;
+        WeightedChoices found;
         {
             const nb::gil_scoped_release release;
             found = pass.choices(path, size, best);
@@ -117,7 +113,7 @@ struct BoundPass {
         return {numbers_of(found.splits), found.valid};
     }
 
-    BoundLeaves hand_down(double least, Array<bool, 1> live, const Control& control) {
+    LeafArrays hand_down(double least, Array<bool, 1> live, const Control& control) {
         require(live.shape(0) == static_cast<std::size_t>(lattice.size()), "live must hold a truth for each path");
         LeafList list;
         {
@@ -127,7 +123,7 @@ struct BoundPass {
         return leaves_of(std::move(list), table.groups());
     }
 
-    BoundLeaves leaves_last(Index first, Index stop, Array<const bool, 1> wanted, double least,
+    LeafArrays leaves_last(Index first, Index stop, Array<const bool, 1> wanted, double least,
                             const BoundLattice& names, Index most, const Control& control) const {
         require_range(first, stop, wanted);
         require(names.features == lattice.features && names.levels >= std::min(lattice.features, lattice.levels + lattice.rest),

@@ -16,7 +16,7 @@ using At = std::tuple<Index, Index, Index>;
 template <class Key>
 std::vector<Key> copied(const AnyKeys& keys) {
     std::vector<Key> found(keys.shape(0));
-    std::memcpy(found.data(), keys.data(), found.size() * sizeof(Key));
+    if (!found.empty()) std::memcpy(found.data(), keys.data(), found.size() * sizeof(Key));
     return found;
 }
 

@@ -6,11 +6,6 @@
 namespace adtc {
 namespace {
 
-/// Refuse arrays that do not have an entry for each path, group or form.
-void require(bool fits, const char* what) {
-    if (!fits) throw nb::value_error(what);
-}
-
 void require_paths(const Lattice& lattice, const Costs& costs, Grid<const Index> counts, Grid<Index> least) {
     require(counts.rows == lattice.size() && counts.columns == costs.groups(),
             "counts must hold a number for each path of the lattice and each group of the costs");

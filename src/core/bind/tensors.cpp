@@ -29,7 +29,7 @@ bool are_wide(const AnyKeys& keys, std::size_t dimensions) {
 }
 
 template <class Key>
-const Key* keys_of(const AnyKeys& keys) {
+const Key* key_data(const AnyKeys& keys) {
     return reinterpret_cast<const Key*>(keys.data());
 }
 
@@ -68,9 +68,9 @@ BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const
         leaves = made;
     };
     if (wide)
-        make(keys_of<WideKey>(key_weights_));
+        make(key_data<WideKey>(key_weights_));
     else
-        make(keys_of<Index>(key_weights_));
+        make(key_data<Index>(key_weights_));
 }
 
 void BoundLeaves::coarsen(Array<const Index, 3> weights, Array<const Index, 1> constants, Array<const Index, 1> widths,
@@ -109,9 +109,9 @@ BoundLevel::BoundLevel(AnyKeys keys, Array<const Limb, 2> values, Array<const In
                            span_of(stops_)};
     };
     if (wide)
-        make(keys_of<WideKey>(keys_));
+        make(key_data<WideKey>(keys_));
     else
-        make(keys_of<Index>(keys_));
+        make(key_data<Index>(keys_));
 }
 
 namespace {
@@ -282,7 +282,7 @@ NumpyArray<Index> axis_column(AnyKeys keys, nb::int_ low, nb::int_ stride, nb::i
     {
         nb::gil_scoped_release release;
         if (wide)
-            unpack_axis<WideKey>({keys_of<WideKey>(keys), n}, {from, step, base, offset}, column.data());
+            unpack_axis<WideKey>({key_data<WideKey>(keys), n}, {from, step, base, offset}, column.data());
         else
             unpack_axis<Index>({keys.data(), n},
                                {static_cast<Index>(from), static_cast<Index>(step), static_cast<Index>(base), offset},

@@ -2,16 +2,22 @@
 
 import { showAbout } from "./about.js";
 import { ask } from "./api.js";
+import { beginBuilder, loadBuilder } from "./builder.js";
 import { beginCompare, currentCompare, drawCompare, loadCompare } from "./compare.js";
 import { beginLandscape, currentLandscape, drawLandscape, landscapeQuery, loadLandscape, showControls } from "./landscape.js";
 import { make } from "./dom.js";
+import { beginFurther, loadFurther } from "./further.js";
 import { beginNotice, tell } from "./notice.js";
+import { beginPanels } from "./panels.js";
+import { beginPeople, loadPeople } from "./people.js";
+import { beginPerson, loadPerson } from "./person.js";
 import { download } from "./pictures.js";
 import { beginQuestion } from "./question.js";
 import { beginShortlist, shortlistRanks } from "./shortlist.js";
 import { beginState, change, state } from "./state.js";
 import { beginTabs, showTab } from "./tabs.js";
 import { beginTrees, currentTree, drawBoth, drawTree, loadPins, loadTree, sideRanks } from "./trees.js";
+import { beginVariables, loadVariables } from "./variables.js";
 
 const MOST_TREES = 12;
 
@@ -20,6 +26,14 @@ function showFacts(overview) {
   document.getElementById("facts").replaceChildren(...overview.facts.filter(([name]) => name !== "table").map(([name, text]) => (name === "condition"
     ? make("li", { class: "condition", title: "the profile's own condition" }, "only ", make("code", {}, text))
     : make("li", { title: name }, text))));
+  const status = document.getElementById("status");
+  const [, meaning] = overview.record[0];
+  status.hidden = false;
+  status.textContent = overview.status;
+  status.title = meaning;
+  status.classList.toggle("open", overview.status !== "exact");
+  document.getElementById("status-note").textContent = overview.open ?? "";
+  document.getElementById("status-note").hidden = !overview.open;
 }
 
 async function begin() {
@@ -77,17 +91,27 @@ async function begin() {
     if (place || ["side", "cell", "rank", "row"].some((name) => changed.has(name))) rest.push(safely(() => loadTree(tell)));
     if (changed.has("pins") || changed.has("row")) rest.push(safely(() => loadPins(tell)));
     if (both && !state.side) rest.push(safely(() => loadCompare(overview)));
+    rest.push(safely(async () => {
+      await loadPeople();
+      await loadPerson();
+    }), safely(loadVariables), safely(loadBuilder), safely(() => loadFurther(tell)));
     await Promise.all(rest); // the first tree may have to be compiled: nothing else waits for it
   };
 
   const fit = overview.begin ? "1" : "0";
-  beginState({ where: overview.begin, x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit, tab: "map" }, refresh);
+  beginState({ where: overview.begin, x: overview.start[0], y: overview.start[1], bins: "10", scale: "log", front: "1", fit, tab: "map", sort: "contested", rising: "0", limit: "0.02" }, refresh);
   beginNotice();
   beginTabs();
   beginLandscape(overview, pick);
   beginTrees(overview, tell);
   beginShortlist(overview, tell);
   beginCompare(overview, pickCompared);
+  beginPanels(overview);
+  beginPeople(overview, tell);
+  beginPerson(overview);
+  beginVariables(overview, tell);
+  beginBuilder(overview, tell);
+  beginFurther(overview, tell);
   showFormula = beginQuestion(overview, (text) => {
     // bins that follow the formula make the picked cell another one
     const cell = state.side || state.fit === "1" ? "" : state.cell;

@@ -30,11 +30,23 @@ export function treePicture(svg) {
   const scroller = make("div", { class: "tree-picture", tabindex: "0", role: "group" }, picture);
   scroller.style.setProperty("--natural", `${Number(picture.getAttribute("width")) || 0}px`);
   scroller.setAttribute("aria-label", "Picture of the tree; scroll sideways if it is wide");
-  const hint = make("p", { class: "scroll-hint", hidden: true }, "⇄ wider than the screen: scroll sideways");
+  const hint = make("p", { class: "scroll-hint", hidden: true }, "⇄ wide: scroll sideways");
   new ResizeObserver(() => {
     const over = scroller.scrollWidth - scroller.clientWidth;
-    if (hint.hidden && over > 1) scroller.scrollLeft = over / 2; // the root stands in the middle
+    if (hint.hidden && over > 1) scroller.scrollLeft = middleOf(scroller) - scroller.clientWidth / 2;
     hint.hidden = over <= 1;
   }).observe(scroller);
   return make("div", { class: "tree-frame" }, hint, scroller);
+}
+
+/** Where to look first in a wide tree: between the root and the leaf of the row that is followed. */
+function middleOf(scroller) {
+  const left = scroller.getBoundingClientRect().left - scroller.scrollLeft;
+  const at = (element) => {
+    const box = element.getBoundingClientRect();
+    return box.left + box.width / 2 - left;
+  };
+  const leaf = scroller.querySelector(".adtc-leaf.adtc-on");
+  const root = scroller.querySelector(".adtc-split");
+  return leaf && root ? (at(leaf) + at(root)) / 2 : scroller.scrollWidth / 2;
 }

@@ -171,6 +171,12 @@ function frontLine(view, box) {
   return group;
 }
 
+/** Where both axes, which share their bins, have the same value. */
+function diagonalLine(view, { left, top, plotHeight, cellWidth, cellHeight }) {
+  const n = view.x.kinds.filter((kind) => kind !== "undefined").length;
+  return draw("line", { class: "diagonal", "aria-hidden": "true", x1: left, y1: top + plotHeight, x2: left + n * cellWidth, y2: top + plotHeight - n * cellHeight });
+}
+
 /** Let arrow keys move between cells, and Enter pick one. */
 function addKeys(grid, cells, view, onPick) {
   const shape = [view.counts.length, view.counts[0].length];
@@ -202,7 +208,8 @@ function addKeys(grid, cells, view, onPick) {
  * Draw a heat map into an element.
  *
  * options: scale "log" or "linear"; height at most, in pixels; margins; front; picked [i, j]; onPick(i, j); onLook(text) is
- * told about the cell under the pointer or in focus; shade(i, j) and text(i, j) replace counts.
+ * told about the cell under the pointer or in focus; shade(i, j) and text(i, j) replace counts;
+ * diagonal joins equal values of axes that share their bins.
  */
 export function drawHeatmap(place, view, options = {}) {
   const margins = options.margins !== false && !options.shade;
@@ -249,6 +256,7 @@ export function drawHeatmap(place, view, options = {}) {
     const patches = cells.flat().filter((cell) => cell.count).map((cell) => makeWay(cell, corners));
     svg.append(...patches.filter(Boolean));
   }
+  if (options.diagonal) svg.append(diagonalLine(view, box));
   svg.append(numbers);
   addKeys(grid, cells, view, options.onPick);
   if (options.onLook) {

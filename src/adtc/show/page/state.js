@@ -1,7 +1,8 @@
 // The whole view as a link: everything that decides what is shown stands behind the # of the
 // address, and going back in the browser goes back in the view.
 
-const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "side", "cell", "rank", "row", "pins", "tab"];
+const NAMES = ["where", "x", "y", "bins", "scale", "front", "fit", "side", "cell", "rank", "row", "pins", "tab",
+  "sort", "rising", "group", "baseline", "steps", "at", "by", "table", "metric", "limit"];
 
 export const state = {};
 let listeners = [];

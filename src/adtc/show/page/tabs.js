@@ -34,4 +34,12 @@ export function showTab() {
     tab.setAttribute("tabindex", tab === chosen ? "0" : "-1");
     document.getElementById(tab.getAttribute("aria-controls")).hidden = tab !== chosen;
   }
+  document.body.dataset.tab = chosen.dataset.tab;
+  const list = chosen.parentElement;
+  if (list.scrollWidth > list.clientWidth) list.scrollLeft = chosen.offsetLeft - list.clientWidth / 3;
+}
+
+/** The view that is shown. */
+export function shownTab() {
+  return document.body.dataset.tab;
 }

@@ -1,0 +1,232 @@
+"""Workers answer as one thread does, also where one of them is killed at any stage."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adtc
+from adtc.engine import tasks, workers
+from adtc.engine.cluster import RemoteCircuit
+from adtc.engine.keys import added_up, key_integers, packed_keys
+from adtc.engine.wide import counts_of, limbs_of
+from adtc.errors import CancelledError, LimitError, QueryError, TooLargeError
+from adtc.profiles.voting import votes_of
+
+distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+# scheduler and nannies live in this process: a warning must not end one of their threads
+pytestmark = pytest.mark.filterwarnings("ignore")
+METRICS = ["size", "error"]
+STAGES = [
+    "table", "inside_part", "bounds", "base", "last_part", "last_joined", "upper_part",
+    "upper_joined", "root_part", "root_sum", "asked_of",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    with workers.connected("local", workers=2) as opened:
+        yield opened
+
+
+def table(seed: int, features: int = 8, labels: int = 2) -> adtc.Data:
+    source = np.random.default_rng(seed)
+    X = source.integers(0, 2, (60, features))
+    return adtc.Data.from_arrays(X, source.integers(0, labels, 60))
+
+
+def one_thread() -> adtc.Monitor:
+    return adtc.Monitor(threads=1)
+
+
+@pytest.mark.parametrize(
+    ("depth", "where"),
+    [(0, None), (1, None), (2, "error <= 25"), (3, "error <= 20"), (4, None), (4, "error <= 18")],
+)
+def test_a_profile_is_that_of_one_thread(client, depth, where):
+    data, space = table(depth), adtc.Space(max_depth=depth, minsup=2)
+    here = adtc.profile(data, space, METRICS, where=where, monitor=one_thread())
+    there = adtc.profile(data, space, METRICS, where=where, monitor=adtc.Monitor(client=client))
+    assert isinstance(there.source.circuit, RemoteCircuit)
+    assert np.array_equal(here.keys, there.keys)
+    assert np.array_equal(here.trees, there.trees)
+    for name in ("cell_scan", "num_cells"):
+        assert getattr(here.record, name) == getattr(there.record, name)
+    assert here.record.details == there.record.details
+    assert np.array_equal(votes_of(here).counts, votes_of(there).counts)
+    drawn = [[(t.rank, t.tree) for t in of.draw(5, seed=1)] for of in (here, there)]
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize("space", [
+    adtc.Space(max_depth=4, minsup=0),
+    adtc.Space(max_depth=4, trivial_splits=False, labels="majority"),
+    adtc.Space(max_depth=3, max_size=5, root=("f0", "f3")),
+    adtc.Space(max_depth=2, max_variables=2),
+    adtc.Space(max_depth=4, min_leaf_share="0.5"),
+])  # fmt: skip
+def test_conventions_hold_on_workers(client, space):
+    data = table(3, features=5, labels=3)
+    for ask in (adtc.count, adtc.exists):
+        here = ask(data, space, "error <= 35", monitor=one_thread())
+        there = ask(data, space, "error <= 35", monitor=adtc.Monitor(client=client))
+        assert here == there if ask is adtc.count else here.tree == there.tree
+
+
+@pytest.mark.parametrize("question", [{}, {"where": "size <= 6"}, {"maximize": "f1"}])
+def test_the_best_tree_is_that_of_one_thread(client, question):
+    data, space = table(7), adtc.Space(max_depth=4, minsup=3)
+    here = adtc.optimize(data, space, **question, monitor=one_thread())
+    there = adtc.optimize(data, space, **question, monitor=adtc.Monitor(client=client))
+    assert (here.value, here.tree) == (there.value, there.tree)
+
+
+def test_only_the_root_comes_here_unless_more_is_asked_for(client):
+    found = adtc.profile(
+        table(1), adtc.Space(max_depth=4), METRICS, where="error <= 20",
+        monitor=adtc.Monitor(client=client),
+    )  # fmt: skip
+    votes_of(found)
+    found.draw(3, seed=0)
+    held = found.source.circuit._held
+    assert not {"levels", "outside"} & set(vars(held))
+    assert len(found.source.circuit.levels) == 3  # and then it does
+    assert "levels" in vars(held)
+
+
+def test_progress_is_told_and_the_run_can_be_cancelled(client):
+    told: list[tuple[str, int, int]] = []
+
+    def tell(*progress: Any) -> None:
+        told.append(progress)
+        if progress[0] == "tensors":
+            monitor.cancel()
+
+    monitor = adtc.Monitor(progress=tell, client=client)
+    # wide enough that the tensors take more than one look
+    with pytest.raises(CancelledError):
+        adtc.count(table(2, features=20), adtc.Space(max_depth=5), "error <= 20", monitor=monitor)
+    assert all(0 <= done <= total for _, done, total in told)
+    with pytest.raises(LimitError, match="time"):
+        adtc.count(
+            table(2, features=20), adtc.Space(max_depth=5),
+            monitor=adtc.Monitor(client=client, time_limit=0.3, exact=True),
+        )  # fmt: skip
+    assert adtc.count(table(2), adtc.Space(max_depth=2), monitor=adtc.Monitor(client=client)) > 0
+
+
+def killer(stage: str, spared: Path | None) -> Any:
+    """Make a plugin that kills the worker that begins a task: once, if a file is to tell that."""
+
+    class Killer(distributed.WorkerPlugin):
+        name = "killer"
+
+        def setup(self, worker: Any) -> None:
+            from adtc.engine import tasks
+
+            self.plain = plain = getattr(tasks, stage)
+
+            def deadly(*args: Any) -> Any:
+                if spared is None or not spared.exists():
+                    if spared is not None:
+                        spared.touch()
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return plain(*args)
+
+            setattr(tasks, stage, deadly)
+
+        def teardown(self, worker: Any) -> None:
+            from adtc.engine import tasks
+
+            setattr(tasks, stage, self.plain)
+
+    return Killer()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_worker_killed_at_any_stage_costs_only_time(client, stage, tmp_path):
+    assert callable(getattr(tasks, stage))
+    data, space = table(20 + STAGES.index(stage)), adtc.Space(max_depth=4, minsup=2)
+    expected = adtc.profile(data, space, METRICS, where="error <= 20", monitor=one_thread())
+    killed = tmp_path / "killed"
+    client.register_plugin(killer(stage, killed), name="killer")
+    try:
+        found = adtc.profile(
+            data, space, METRICS, where="error <= 20", monitor=adtc.Monitor(client=client)
+        )
+        votes = votes_of(found).counts
+    finally:
+        client.unregister_worker_plugin("killer")
+    assert killed.exists()
+    assert np.array_equal(found.keys, expected.keys)
+    assert np.array_equal(found.trees, expected.trees)
+    assert np.array_equal(votes, votes_of(expected).counts)
+
+
+def test_a_task_that_ends_three_workers_ends_the_run_in_one_sentence(client):
+    client.register_plugin(killer("last_part", None), name="killer")
+    try:
+        with pytest.raises(TooLargeError, match="ended each of the 3 workers that tried it"):
+            adtc.count(
+                table(40), adtc.Space(max_depth=3), "error <= 20",
+                monitor=adtc.Monitor(client=client),
+            )  # fmt: skip
+    finally:
+        client.unregister_worker_plugin("killer")
+
+
+def test_scheduler_and_dashboard_listen_to_this_machine_alone(client):
+    info = client.scheduler_info()
+    assert info["address"].startswith("tcp://127.0.0.1:")
+    assert "//127.0.0.1:" in client.dashboard_link
+    for worker in info["workers"]:
+        assert worker.startswith("tcp://127.0.0.1:")
+
+
+def test_addresses_in_clear_need_a_word(client):
+    for fine in ("tcp://127.0.0.1:1", "localhost:8786", "tcp://[::1]:1", "tls://far.example:1"):
+        workers.check_address(fine, insecure=False)
+    workers.check_address("tcp://10.0.0.7:8786", insecure=True)
+    with pytest.raises(QueryError, match="neither on this machine nor under TLS"):
+        workers.check_address("tcp://10.0.0.7:8786", insecure=False)
+    for wrong in ("nonsense", "tcp://", "http://127.0.0.1:80", "tcp://127.0.0.1:port"):
+        with pytest.raises(QueryError, match="not the address of a scheduler"):
+            workers.check_address(wrong, insecure=True)
+
+
+def test_an_address_serves_as_well(client):
+    with workers.connected(client.scheduler_info()["address"]) as other:
+        monitor = adtc.Monitor(client=other)
+        assert adtc.count(table(1), adtc.Space(max_depth=2), monitor=monitor) == adtc.count(
+            table(1), adtc.Space(max_depth=2)
+        )
+
+
+def test_without_the_extra_one_sentence_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(QueryError, match=r"pip install 'adtc\[dask\]'"),
+        workers.connected("local"),
+    ):
+        pass
+
+
+def test_sums_of_cells_are_exact():
+    source = np.random.default_rng(0)
+    keys = [int(k) for k in source.integers(-3, 3, 40)]
+    counts = [int(n) << int(shift) for n, shift in source.integers(1, 2**60, (40, 2)) % (2**60, 70)]
+    expected: dict[int, int] = {}
+    for key, count in zip(keys, counts, strict=True):
+        expected[key] = expected.get(key, 0) + count
+    width = limbs_of([sum(counts)]).shape[1]
+    values = np.pad(limbs_of(counts), ((0, 0), (0, width - limbs_of(counts).shape[1])))
+    for wide in (False, True):
+        found, sums = added_up(packed_keys(keys, wide=wide), values)
+        assert dict(zip(key_integers(found), counts_of(sums), strict=True)) == expected
+        assert key_integers(found) == sorted(expected)
+    assert len(added_up(np.zeros(0, np.int64), np.zeros((0, 1), np.uint64))[0]) == 0
