@@ -457,6 +457,14 @@ def _cases() -> list[Case]:
             0,
         ),
     ]
+    # small questions, asked again of the same table: what is left is Python
+    found += [
+        Case("asked-again", table, space(2), partial(number, where=where), trees)
+        for table, where, trees in (
+            ("monk-1", "error + 3 * size <= 1.5 * least(error + 3 * size)", 335),
+            ("german-fair", "acc >= 0.74 and dp <= 0.05", None),
+        )
+    ]
     # a further table sent down the same trees, against the same without it
     found += [
         Case(

@@ -33,11 +33,12 @@ from adtc.show.rows import known_values
 httpx = pytest.importorskip("httpx", reason="the server's tests ask through httpx")
 pytest.importorskip("starlette", reason="the dashboard needs starlette")
 
+from adtc.cache import LRUCache  # noqa: E402
 from adtc.dashboard import make_app, serving  # noqa: E402
 from adtc.dashboard.asking import NotFoundError, checked_formula  # noqa: E402
 from adtc.dashboard.serving import listen  # noqa: E402
 from adtc.dashboard.session import Session  # noqa: E402
-from adtc.dashboard.side import Kept, Place  # noqa: E402
+from adtc.dashboard.side import Place  # noqa: E402
 
 PAIR = {"x": "acc", "y": "precision"}
 
@@ -447,7 +448,7 @@ def test_many_clients_get_the_bytes_of_one(server: str, n: int) -> None:
 
 
 def test_what_is_kept_is_bounded(small: Profile) -> None:
-    kept: Kept[int] = Kept(3)
+    kept: LRUCache[int] = LRUCache(3)
     for key in range(50):
         assert kept.get(key, lambda key=key: key) == key
     assert len(kept) == 3

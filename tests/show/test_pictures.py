@@ -15,7 +15,6 @@ from adtc.profiles.marginals import Marginal
 from adtc.profiles.multiplicity import MultiplicityCurve
 from adtc.show import plot
 from adtc.show.charts import front_data, marginal_data, penalty_data, tolerance_data
-from adtc.show.drawing import free_place, step_path
 from adtc.show.heatmap import (
     GAP,
     Tick,
@@ -25,6 +24,7 @@ from adtc.show.heatmap import (
     mesh_shades,
     thinned,
 )
+from adtc.show.painting import free_place, step_path
 from adtc.show.ranges import loss_data, range_data
 from adtc.show.style import compact, count_forms, fitted, ink_on, log_ticks, measure
 

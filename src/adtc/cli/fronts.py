@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked
-from adtc.cli.infeasible import Told, nearest_told
+from adtc.cli.infeasible import Report, nearest_told
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 from adtc.cli.sources import opened
@@ -33,7 +33,7 @@ class Found:
 
     front: "Front"
     among: int | None
-    nearest: Told
+    nearest: Report
     source: Mapping[str, Any]
     footer: list[Line]
 

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 SECONDS = 10.0
 BYTES = 10**8  # the least gap of all trees may take hours; its tensors outgrow this in a second
 
-Told = tuple[dict[str, Any], list[Line]]
+Report = tuple[dict[str, Any], list[Line]]
 
 
-def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Told:
+def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Report:
     """Tell the nearest feasible value of each atom, for programs and for people.
 
     Parameters

@@ -11,7 +11,7 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.asking import Answering, Asked, command
-from adtc.cli.infeasible import Told, nearest_told
+from adtc.cli.infeasible import Report, nearest_told
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
@@ -69,7 +69,7 @@ class Opened:
             return found
         return replace(known, lower=min(count, known.lower or 0))
 
-    def nearest_told(self, asked: Asked) -> Told:
+    def nearest_told(self, asked: Asked) -> Report:
         """Tell how near trees of a table come to a formula that none of them satisfies."""
         return ({}, []) if self.data is None else nearest_told(asked, self.data)
 

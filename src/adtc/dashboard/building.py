@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.trees import Leaf
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import NotFoundError, Step
-from adtc.dashboard.side import MARK, Kept, Side
+from adtc.dashboard.side import MARK, Side
 from adtc.data import Data
 from adtc.data.bits import unpack
 from adtc.data.columns import format_scalar
@@ -83,7 +84,7 @@ class Building:
 
     def __init__(self, side: Side, lock: RLock, small: int) -> None:
         self.side, self.lock, self.small = side, lock, small
-        self._desks: Kept[Desk] = Kept(_KEPT)
+        self._desks: LRUCache[Desk] = LRUCache(_KEPT)
 
     def view(
         self, where: str | None, steps: Sequence[Step], at: str | None, best: Best | None

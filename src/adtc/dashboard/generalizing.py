@@ -5,8 +5,9 @@ from fractions import Fraction
 from threading import RLock
 from typing import NamedTuple
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import Cell, NotFoundError
-from adtc.dashboard.side import Kept, Side
+from adtc.dashboard.side import Side
 from adtc.profiles.bins import make_bins
 from adtc.profiles.crosstab import Crosstab, count_cells
 from adtc.profiles.generalization import Generalization
@@ -28,8 +29,8 @@ class Generalizing:
 
     def __init__(self, side: Side, lock: RLock) -> None:
         self.side, self.lock = side, lock
-        self._found: Kept[Generalization] = Kept(3)
-        self._tables: Kept[Crosstab] = Kept(3)
+        self._found: LRUCache[Generalization] = LRUCache(3)
+        self._tables: LRUCache[Crosstab] = LRUCache(3)
 
     @property
     def tables(self) -> dict[str, list[str]]:

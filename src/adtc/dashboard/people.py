@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import NotFoundError
 from adtc.dashboard.hiding import hidden_bars
-from adtc.dashboard.side import Kept, Side
+from adtc.dashboard.side import Side
 from adtc.data import Data
 from adtc.data.columns import format_scalar
 from adtc.models.small import fewer_text
@@ -66,8 +67,8 @@ class PeoplePanel:
 
     def __init__(self, side: Side, lock: RLock, small: int) -> None:
         self.side, self.lock, self.small = side, lock, small
-        self._votes: Kept[VoteShares] = Kept(_KEPT)
-        self._orders: Kept[npt.NDArray[np.int64]] = Kept(4 * _KEPT)
+        self._votes: LRUCache[VoteShares] = LRUCache(_KEPT)
+        self._orders: LRUCache[npt.NDArray[np.int64]] = LRUCache(4 * _KEPT)
 
     @property
     def data(self) -> Data:

@@ -5,11 +5,12 @@ from collections.abc import Callable, Hashable, Mapping
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from adtc.cache import LRUCache
 from adtc.dashboard import panels
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
 from adtc.dashboard.session import Session
-from adtc.dashboard.side import Kept, Place
+from adtc.dashboard.side import Place
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
 from adtc.profiles.profile import Profile
@@ -225,7 +226,7 @@ class Answers:
 
     def __init__(self, lock: RLock) -> None:
         self.lock = lock
-        self._kept: Kept[bytes] = Kept(_ANSWERS_KEPT)
+        self._kept: LRUCache[bytes] = LRUCache(_ANSWERS_KEPT)
 
     def get(self, key: Hashable, make: Callable[[], bytes]) -> bytes:
         """Return what is kept under a key, or make it; nothing is kept under None."""

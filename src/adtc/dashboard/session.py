@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import NotFoundError
 from adtc.dashboard.building import Building
 from adtc.dashboard.generalizing import Generalizing
 from adtc.dashboard.people import PeoplePanel
-from adtc.dashboard.side import Kept, Place, Side
+from adtc.dashboard.side import Place, Side
 from adtc.dashboard.start import near_best, order
 from adtc.dashboard.variables import VariablesPanel
 from adtc.errors import QueryError
@@ -85,8 +86,8 @@ class Session:
         self.variables = VariablesPanel(first, self.lock)
         self.building = Building(first, self.lock, small)
         self.generalizing = Generalizing(first, self.lock)
-        self._selected: Kept[Profile] = Kept(4)
-        self._compared: Kept[DifferenceTable] = Kept(4)
+        self._selected: LRUCache[Profile] = LRUCache(4)
+        self._compared: LRUCache[DifferenceTable] = LRUCache(4)
         self._difference: Difference | None = None
 
     def side(self, number: int) -> Side:

@@ -4,13 +4,13 @@ What is costly is kept, within limits. A side does not lock itself, except while
 """
 
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from adtc.cache import LRUCache
 from adtc.dashboard.asking import Cell, NotFoundError
 from adtc.dashboard.start import best
 from adtc.engine.columns import Column
@@ -24,31 +24,6 @@ _CELLS_KEPT = 600_000  # cells of filtered profiles that may be kept; tables lik
 _MOST_KEPT = 32
 _TRIALS = 4
 MARK = "(place)"  # an axis that tells where a cell of a filtered profile was before
-
-
-class Kept(Generic[T]):
-    """The results used last, at most so many."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._kept: OrderedDict[Hashable, T] = OrderedDict()
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what is kept under a key, or make it."""
-        if key in self._kept:
-            self._kept.move_to_end(key)
-            return self._kept[key]
-        made = self._kept[key] = make()
-        while len(self._kept) > self.most:
-            self._kept.popitem(last=False)
-        return made
-
-    def drop(self, key: Hashable) -> None:
-        """Forget one result."""
-        self._kept.pop(key, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +62,8 @@ class Side:
         marks = {**profile.axes, MARK: np.arange(len(profile.trees))}
         self.profile = _with_axes(profile, marks)
         most = max(2, min(_MOST_KEPT, _CELLS_KEPT // max(1, len(profile.trees))))
-        self._filtered: Kept[Profile] = Kept(most)
-        self._tables: Kept[Crosstab] = Kept(most)
+        self._filtered: LRUCache[Profile] = LRUCache(most)
+        self._tables: LRUCache[Crosstab] = LRUCache(most)
         self._warming = threading.Lock()
         self._is_warm = profile.source is None or not len(profile.trees)
 

@@ -7,7 +7,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import Any
 
-from adtc.dashboard.side import Kept, Side
+from adtc.cache import LRUCache
+from adtc.dashboard.side import Side
 from adtc.engine.monitor import Monitor
 from adtc.engine.questions import count
 from adtc.errors import ADTCError, QueryError
@@ -38,7 +39,7 @@ class VariablesPanel:
 
     def __init__(self, side: Side, lock: threading.RLock) -> None:
         self.side, self.lock = side, lock
-        self._found: Kept[Variables] = Kept(_KEPT)
+        self._found: LRUCache[Variables] = LRUCache(_KEPT)
         self._jobs: dict[str | None, Job] = {}
         self._starting = threading.Lock()
 

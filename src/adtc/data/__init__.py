@@ -9,6 +9,7 @@ from adtc.data.files import read_table
 from adtc.data.read import read
 from adtc.data.table import Data
 from adtc.data.warnings import TableWarning
+from adtc.hooks import register
 
 __all__ = [
     "Binarizer",
@@ -26,3 +27,6 @@ __all__ = [
     "read",
     "read_table",
 ]
+
+# Tables that are read in pieces are made by modules that make tables.
+register({"data_of": "adtc.data.read:data_of", "stream_frame": "adtc.data.read:stream_frame"})

@@ -45,6 +45,7 @@ from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
 from adtc.data.stack import Layer, Stack, layer_of, row_cache, stacked
 from adtc.errors import DataError, unknown
+from adtc.hooks import hook
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -198,9 +199,7 @@ class Data:
         """
         read: Any = frame_sheet
         if stream or is_stream(frame):
-            from adtc.data.read import data_of, stream_frame  # which makes tables, too
-
-            read = partial(stream_frame, stream=stream)
+            read = partial(hook("stream_frame"), stream=stream)
         sheet = read(
             frame,
             target=target,
@@ -218,7 +217,7 @@ class Data:
         )
         if isinstance(sheet, Sheet):
             return cls.from_sheet(sheet)
-        made: Self = data_of(sheet)  # type: ignore[assignment]
+        made: Self = hook("data_of")(sheet)
         return made
 
     @classmethod
@@ -376,12 +375,12 @@ class Data:
         names = (self.feature_names, self.labels, self.positive, self.groups, self.n_rows)
         digest.update(repr((names, [k for k, _ in self.references])).encode())
         codes = [self.y, self.z, *(codes for _, codes in self.references)]
-        for array, kind in [
+        for array, dtype in [
             (self.bits, "<u8"),
             (self.weights, "<i8"),
             *((c, "<i4") for c in codes),
         ]:
-            digest.update(np.ascontiguousarray(array, kind).data)
+            digest.update(np.ascontiguousarray(array, dtype).data)
         for name, data in self.tables:
             digest.update(f"{name} {data.fingerprint}".encode())
         return digest.hexdigest()

@@ -22,6 +22,7 @@ from adtc.engine.parts import Arrays, content_key, first_features, paths_of_feat
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
+from adtc.hooks import hook
 
 Array = npt.NDArray[Any]
 INFINITY = 2**60
@@ -203,9 +204,7 @@ class Walker:
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
         if self.monitor.client is not None:
-            from adtc.engine.cluster import visit
-
-            visit(Visits(self, found), features, self.monitor)
+            hook("visit_remotely")(Visits(self, found), features, self.monitor)
             return
         if self.monitor.checkpoint is not None:
             complete(Visits(self, found), features, self.monitor)

@@ -18,6 +18,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget
 from adtc.engine.prepare import Prepared
 from adtc.engine.refusal import refuse_if_too_large
+from adtc.hooks import hook
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -86,9 +87,8 @@ def grow(
     monitor.check()
     limit = np.array(limits, np.int64)
     if monitor.client is not None:
-        from adtc.engine.cluster import grow_remotely
-
-        return grow_remotely(prepared, limit, monitor)
+        found: Circuit = hook("grow_remotely")(prepared, limit, monitor)
+        return found
     outside = outside_pass(
         prepared.lattice, prepared.inside, limit, monitor, first=prepared.first_tests
     )

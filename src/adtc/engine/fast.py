@@ -26,7 +26,7 @@ from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
 from adtc.engine.record import RunRecord
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
 from adtc.engine.switches import Switches
 from adtc.engine.uses import MOST_VARIABLES, set_counts
@@ -119,7 +119,7 @@ class Result:
         at = least_at(values, sign)
         if at is None:
             return None
-        return plain(Fraction(int(values.top[at]), int(values.bottom[at]))), self.tree(at)
+        return as_integer(Fraction(int(values.top[at]), int(values.bottom[at]))), self.tree(at)
 
 
 def run(

@@ -179,7 +179,7 @@ class Reader:
 
     def _functional(self, name: str) -> Functional:
         functional = self.primitives[name].functional
-        assert functional is not None  # `supported` has checked it
+        assert functional is not None  # only such axes are given to a reader
         return functional
 
     def reduced(self, affine: Affine) -> tuple[Form, Fraction, Fraction]:

@@ -127,6 +127,21 @@ def distinct_features(
     return Features(stacked, tuple(map(tuple, twins)))
 
 
+def count_splitting(data: Data, minsup: int) -> int:
+    """Count the features that can split the table; twins count each.
+
+    Examples
+    --------
+    >>> count_splitting(Data.from_arrays([[1, 0, 1], [0, 1, 1], [0, 1, 1]], [1, 0, 0]), 1)
+    2
+    """
+    if (data.weights == 1).all():
+        ones = np.bitwise_count(data.bits).sum(axis=1, dtype=np.int64)
+    else:
+        ones = np.array(_ones(unpack(data.bits, data.n_rows), data), np.int64)
+    return int(np.count_nonzero((minsup <= ones) & (ones <= data.total - minsup)))
+
+
 def oriented(features: Features, data: Data | Stack) -> Features:
     """Look at the same distinct features on other rows."""
     dense = unpack(data.bits, data.n_rows)

@@ -20,7 +20,7 @@ from adtc.engine.plan import Budget, make_plan
 from adtc.engine.prepare import prepare
 from adtc.engine.query import Question
 from adtc.engine.record import RunRecord
-from adtc.engine.score import plain, score_form
+from adtc.engine.score import as_integer, score_form
 from adtc.engine.switches import Switches
 
 Best = tuple[Fraction | int, Tree] | None
@@ -70,7 +70,7 @@ class _Optimum:
         tell = self.proved
         note = None if tell is None else lambda bound: tell(self.sign * bound)
         best = self._least(form.scaled(Fraction(self.sign)), note)
-        return None if best is None else (plain(self.sign * best[0]), best[1])
+        return None if best is None else (as_integer(self.sign * best[0]), best[1])
 
     def of_ratio(self, top: Affine, bottom: Affine) -> Best:
         """Optimise a ratio of sums whose denominator is never negative."""
@@ -83,7 +83,7 @@ class _Optimum:
             replace(self, question=replace(self.question, constraint=defined))._least,
             lambda tree, form: score_form(tree, self.data, self.question, form),
         )
-        return None if best is None else (plain(-self.sign * best[0]), best[1])
+        return None if best is None else (as_integer(-self.sign * best[0]), best[1])
 
     def of_gap(self, term: Term) -> Best:
         """Optimise the largest of several sums, or anything else.

@@ -17,6 +17,7 @@ from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Plan
 from adtc.engine.rounding import with_small_numbers
 from adtc.engine.switches import Switches
+from adtc.hooks import hook
 
 Array = npt.NDArray[Any]
 
@@ -99,9 +100,7 @@ def prepare(
     forms = tuple(budget.form for budget in final.budgets)
     about = table, lattice, forms, leaves.group_label, question
     if monitor.client is not None:
-        from adtc.engine.cluster import inside_remotely
-
-        away = inside_remotely(*about, monitor=monitor)
+        away = hook("inside_remotely")(*about, monitor=monitor)
         return Prepared(final, features, table, lattice, leaves, away)
     bounds, splits = inside_pass(*about, switches=switches, monitor=monitor)
     return Prepared(final, features, table, lattice, leaves, bounds, splits)

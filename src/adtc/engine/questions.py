@@ -21,7 +21,7 @@ from adtc.engine.limits import no_better
 from adtc.engine.query import Aggregation, Question, Space, texts_of
 from adtc.engine.results import Existence, ModelTensor, Number, Optimum, number_of_trees
 from adtc.engine.run import Options, Run, opened, refuse_fast
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.within import Beforehand, Reached, count_within, deepest, most_trees, shallower
 from adtc.errors import QueryError
 
@@ -159,7 +159,7 @@ def optimize(
             reached.note(run.record, run.monitor)
             run.record.status = "bounded" if reached.depth is None else "partial"
             return Optimum(
-                tree, score, metrics, False, run.record, plain(bound()), data.feature_names
+                tree, score, metrics, False, run.record, as_integer(bound()), data.feature_names
             )
 
         def unbeaten(best: tuple[Fraction | int, trees.Tree] | None) -> bool:
@@ -279,7 +279,7 @@ def _best_cell(
 def _scores(question: Question, index: Sequence[float]) -> tuple[Any, ...]:
     """Evaluate the requested metrics on an index; whole numbers come as integers."""
     environment = question.environment(index)
-    return tuple(plain(value(term, environment)) for _, term in question.metrics)
+    return tuple(as_integer(value(term, environment)) for _, term in question.metrics)
 
 
 def _depth(run: Run, question: Question) -> int:

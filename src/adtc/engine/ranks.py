@@ -135,17 +135,18 @@ class Ranks:
     def sums(
         self,
         keys: Array,
-        rows: _core.Table,
-        functions: _core.SemiringFunctions,
-        leaves: _core.LeafMetrics,
+        rows: Any,
+        functions: Any,
+        leaves: Any,
         monitor: Monitor,
     ) -> list[float]:
         """Sum over the trees of some root cells in a semiring of C functions, cell by cell.
 
         Parameters
         ----------
-        rows
-            The circuit's features on rows in groups that are fine enough for the metrics.
+        rows, functions, leaves
+            The core's `Table`, `SemiringFunctions` and `LeafMetrics`: the circuit's features on
+            rows in groups that are fine enough for the metrics.
         """
         with monitor.translated():
             found = self._native.sums(

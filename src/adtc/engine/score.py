@@ -50,7 +50,7 @@ def score(
     leaves = _leaves(tree, every_row(data, question.schema))
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
-    return {text: plain(score) for text, score in scores}
+    return {text: as_integer(score) for text, score in scores}
 
 
 def score_decisions(
@@ -83,7 +83,7 @@ def score_decisions(
     leaves = _arrived(range(len(data.labels)), said, data)
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
-    return {text: plain(score) for text, score in scores}
+    return {text: as_integer(score) for text, score in scores}
 
 
 def score_form(tree: Tree, data: Data, question: Question, form: Affine) -> Fraction:
@@ -125,6 +125,6 @@ def _measure(axis: Primitive, leaves: Sequence[tuple[int, LeafRows]]) -> int:
     return total
 
 
-def plain(score: Any) -> Any:
+def as_integer(score: Any) -> Any:
     """Return a whole number as an integer, anything else as it is."""
     return int(score) if score is not None and score.denominator == 1 else score

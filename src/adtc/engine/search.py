@@ -93,7 +93,7 @@ def thresholds(term: Term, reader: Reader) -> Iterator[Fraction]:
         yield low + (high - low) / 2**power
 
 
-def free(question: Question) -> bool:
+def is_unconstrained(question: Question) -> bool:
     """Tell whether every tree of the space is good, so that nothing needs to be counted."""
     allowed = question.allowed
     return (
@@ -111,7 +111,7 @@ def planned(
 
     Its first budget is ``form``, and the objective is ``scale · form + constant``.
     """
-    if not free(question) or by_depth(question):
+    if not is_unconstrained(question) or by_depth(question):
         return None
     plan = plan_of(question, data, push=False, objective=objective)
     budget = next((b for b in plan.budgets if b.source == "objective"), None)

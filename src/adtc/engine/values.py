@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.columns import Ratios, fractions, less, reduced
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 
 Value = Fraction | int | None  # None: undefined
 
@@ -57,7 +57,7 @@ def distinct_values(column: Ratios) -> Values:
     place = np.empty(len(order), np.int64)
     place[order] = np.arange(len(order))
     values = fractions(Ratios(pairs.top[order], pairs.bottom[order]))
-    return Values(tuple(map(plain, values)), place[codes])
+    return Values(tuple(map(as_integer, values)), place[codes])
 
 
 def _ascending(pairs: Ratios) -> npt.NDArray[np.int64]:

@@ -14,7 +14,7 @@ from adtc import _core
 from adtc.data import Data
 from adtc.engine.bracket import Bracket
 from adtc.engine.estimate import bits_of_all_trees
-from adtc.engine.lattice import distinct_features
+from adtc.engine.lattice import count_splitting
 from adtc.engine.levels import all_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Question
@@ -186,7 +186,7 @@ def count_within(reached: Reached[int], upper: int | None) -> Bracket:
 
 def most_trees(question: Question, data: Data) -> int | None:
     """Bound the number of trees from above, whatever the rows; None where that is no help."""
-    features = int(distinct_features(data, question.minsup).multiplicity.sum())
+    features = count_splitting(data, question.minsup)
     depth, labels = min(question.space.max_depth, features), question.schema.labels
     if bits_of_all_trees(depth, features, labels) > _LONGEST:
         return None

@@ -24,12 +24,12 @@ from adtc.engine.query import Definitions
 from adtc.engine.score import score
 from adtc.errors import DataError, QueryError, UnknownColumnError
 from adtc.models import texts
-from adtc.models.drawing import draw
 from adtc.models.nodes import Node, leaf_counts, nodes_of, renumbered
+from adtc.models.painting import paint
 from adtc.models.rules import Rule, reading
 from adtc.models.saving import FORMAT, VERSION, checked_json, with_counts
 from adtc.models.small import NOTHING, Hidden, hidden_nodes
-from adtc.models.svg import draw_svg
+from adtc.models.svg import paint_svg
 from adtc.models.walks import Step, Walk
 
 if TYPE_CHECKING:
@@ -349,13 +349,13 @@ class TreeModel:
         small
             Leaves of fewer rows show no numbers; see `rules`.
         """
-        return draw_svg(self, frozenset(highlight), small)
+        return paint_svg(self, frozenset(highlight), small)
 
     def plot(
         self, ax: "Axes | None" = None, *, highlight: Iterable[int] = (), small: int = 0
     ) -> "Axes":
         """Draw the tree with matplotlib, on ``ax`` or on a new figure of fitting size."""
-        return draw(self, ax, frozenset(highlight), small)
+        return paint(self, ax, frozenset(highlight), small)
 
     def _repr_svg_(self) -> str:
         return self.to_svg()

@@ -34,7 +34,7 @@ _STYLE = """
 """
 
 
-def draw_svg(model: "TreeModel", highlight: frozenset[int], small: int = 0) -> str:
+def paint_svg(model: "TreeModel", highlight: frozenset[int], small: int = 0) -> str:
     """Draw a model's tree.
 
     Parameters

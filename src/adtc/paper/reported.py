@@ -19,9 +19,6 @@ SECONDS = 255.79
 CELL_SCAN = 1_100_000_000
 """Scanned cells for all rows (Sec. 5.2): "1.1 × 10⁹"."""
 
-DEPTH_CELL_SCAN = 20_000_000
-"""Scanned cells at maxdep 5 in the experiment on depth (Sec. 5.2): "≈ 2.0 × 10⁷"."""
-
 
 @dataclass(frozen=True, slots=True)
 class NamedCell:

@@ -1,4 +1,4 @@
-"""What a finished computation tells: profiles of all good trees, and the trees themselves."""
+"""Profiles of all good trees, read from a finished computation, and the trees themselves."""
 
 from adtc.hooks import register
 from adtc.profiles.making import profile
@@ -12,6 +12,7 @@ register(
         "Builder": "adtc.profiles.builder:Builder",
         "crosstab": "adtc.profiles.crosstab:crosstab",
         "penalty_curve": "adtc.profiles.curves:penalty_curve",
+        "multiplicity_curve": "adtc.profiles.multiplicity:multiplicity_curve",
         "tolerance_curve": "adtc.profiles.curves:tolerance_curve",
         "deciding": "adtc.profiles.decisions:deciding",
         "discrepancy": "adtc.profiles.decisions:discrepancy",

@@ -18,7 +18,7 @@ from adtc.algebra.trees import Leaf, Tree
 from adtc.algebra.uniform import uniform_below
 from adtc.data.bits import unpack
 from adtc.engine.partial import Fork, Partial, places, replaced
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
 from adtc.errors import QueryError, unknown
 from adtc.models.texts import rows_text
@@ -194,7 +194,7 @@ class Builder:
         text, sign = (minimize, 1) if minimize is not None else (maximize, -1)
         assert text is not None
         defined = [v for v in self.good().values(text).distinct if v is not None]
-        return plain(min(defined, key=lambda v: sign * v)) if defined else None
+        return as_integer(min(defined, key=lambda v: sign * v)) if defined else None
 
     def complete(self, *, seed: int | None = None) -> DrawnTree:
         """Draw one of the good trees that begin like this, each with the same probability."""

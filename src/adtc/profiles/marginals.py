@@ -22,7 +22,7 @@ from adtc.engine.columns import (
     from_columns,
     reduced,
 )
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.values import Value, distinct_values
 from adtc.engine.wide import Limbs, limbs_of, total_of
 from adtc.errors import QueryError
@@ -182,7 +182,9 @@ def _rounded_moments(profile: Profile, metric: str) -> Moments:
     variance = _block_sum((values - mean) ** 2 * shares)
     error = _OFF * _block_sum(np.abs(values) * shares)
     least, largest = (extreme(column, sign) for sign in (1, -1))
-    return Moments(metric, trees, undefined, mean, variance, plain(least), plain(largest), error)
+    return Moments(
+        metric, trees, undefined, mean, variance, as_integer(least), as_integer(largest), error
+    )
 
 
 def _shares(trees: Limbs, total: int) -> Floats:

@@ -19,7 +19,7 @@ from adtc.data import Data
 from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
 from adtc.engine.keys import find_key, find_keys, key_integers, key_order
 from adtc.engine.ranks import Ranks
-from adtc.engine.score import plain
+from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
 from adtc.engine.wide import counts_of, total_of
 from adtc.errors import QueryError
@@ -261,7 +261,7 @@ class NumberedTrees:
 
 
 def _plain(column: Ratios) -> list[Value]:
-    return [plain(value) for value in fractions(column)]
+    return [as_integer(value) for value in fractions(column)]
 
 
 def _compare(name: str, scored: Ratios, cells: Ratios, forest: Forest, code: Array) -> None:

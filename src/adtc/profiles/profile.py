@@ -368,9 +368,7 @@ class Profile:
 
     def multiplicity_curve(self, baseline: "Baseline", **options: Any) -> "MultiplicityCurve":
         """Ambiguity and discrepancy by tolerance: `adtc.profiles.multiplicity`."""
-        from adtc.profiles.multiplicity import multiplicity_curve
-
-        return multiplicity_curve(self, baseline, **options)
+        return hook("multiplicity_curve")(self, baseline, **options)
 
     def penalty_curve(self, **names: str) -> "PenaltyCurve":
         """Find the optimum for every penalty per leaf: see `adtc.profiles.curves.penalty_curve`."""

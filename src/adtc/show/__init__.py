@@ -1,4 +1,4 @@
-"""Answers put before people: pictures of what a profile tells."""
+"""Pictures, pages and texts of what profiles hold."""
 
 from adtc.show import variables as variables  # registers its picture
 from adtc.show.pictures import plot

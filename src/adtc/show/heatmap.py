@@ -1,4 +1,4 @@
-"""Cross-tables as heat maps: where the cells lie and what is written in them, then the drawing.
+"""Cross-tables as heat maps: where the cells lie and what is written in them, then the picture.
 
 Every bin is as wide as any other, so that counts stay readable; the edges say what it holds.
 Bins of undefined values and of values outside the edges stand apart.
@@ -22,7 +22,6 @@ from adtc.profiles.pareto import Front
 from adtc.profiles.writing import fixed, labels_of
 from adtc.show.style import count_forms, log_ticks
 
-Forms = Sequence[Callable[[Any], str]]
 Grid = list[list[float | None]]
 Texts = list[list[str]]
 

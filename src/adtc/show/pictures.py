@@ -27,8 +27,8 @@ from adtc.show.charts import (
     penalty_data,
     tolerance_data,
 )
-from adtc.show.drawing import Look, draw_heatmap
 from adtc.show.heatmap import Tick, difference_data, heatmap_data, thinned
+from adtc.show.painting import Look, paint_heatmap
 from adtc.show.ranges import draw_losses, draw_ranges, loss_data, range_data
 from adtc.show.style import (
     BLUE,
@@ -46,7 +46,7 @@ from adtc.show.style import (
     new_figure,
     styled,
 )
-from adtc.show.vote_drawing import draw_curves, draw_histogram, draw_multiplicity
+from adtc.show.vote_painting import paint_curves, paint_histogram, paint_multiplicity
 from adtc.show.voting import BINS, disagreement_data, histogram_data
 
 _ACROSS, _UP = 0.8, 0.75  # about the share of a picture that is not labels
@@ -99,12 +99,12 @@ def _(
     **look: Any,
 ) -> Picture:
     data = heatmap_data(thing, front=front, margins=margins)
-    return Picture(draw_heatmap(data, _look(look), ax))
+    return Picture(paint_heatmap(data, _look(look), ax))
 
 
 @plot.register
 def _(thing: DifferenceTable, *, ax: Any = None, **look: Any) -> Picture:
-    return Picture(draw_heatmap(difference_data(thing), _look(look), ax))
+    return Picture(paint_heatmap(difference_data(thing), _look(look), ax))
 
 
 @plot.register
@@ -114,7 +114,7 @@ def _(
     data = front_data(thing, x, y)
     with _Chart(ax, _look(look)) as chart:
         chart.name_axes(f"{data.x} ({data.goals[0]})", f"{data.y} ({data.goals[1]})")
-        _draw_front(chart, data)
+        _paint_front(chart, data)
     return Picture(chart.figure)
 
 
@@ -177,11 +177,11 @@ def _(
         if kind == "histogram":
             data = histogram_data(thing, label, bins=bins, by_group=by_group, small=small)
             chart.name_axes(f"share of good trees that predict {data.label}", "people (%)")
-            draw_histogram(chart.ax, data, chart.size) if data.parts else chart.say_none()
+            paint_histogram(chart.ax, data, chart.size) if data.parts else chart.say_none()
         else:
             curves = disagreement_data(thing, by_group=by_group, small=small)
             chart.name_axes("variance p(1 − p) of the vote", "people above it (%)")
-            draw_curves(chart.ax, curves, chart.size) if curves else chart.say_none()
+            paint_curves(chart.ax, curves, chart.size) if curves else chart.say_none()
     return Picture(chart.figure)
 
 
@@ -212,7 +212,7 @@ def _(thing: Reliance, *, ax: Any = None, **look: Any) -> Picture:
 def _(thing: MultiplicityCurve, *, ax: Any = None, **look: Any) -> Picture:
     with _Chart(ax, _look(look)) as chart:
         chart.name_axes("tolerance ε (%)", "people (%)")
-        draw_multiplicity(chart.ax, thing, chart.size) if thing.trees else chart.say_none()
+        paint_multiplicity(chart.ax, thing, chart.size) if thing.trees else chart.say_none()
     return Picture(chart.figure)
 
 
@@ -295,7 +295,7 @@ def _look(options: dict[str, Any]) -> Look:
     return Look(**options)
 
 
-def _draw_front(chart: _Chart, data: FrontData) -> None:
+def _paint_front(chart: _Chart, data: FrontData) -> None:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 

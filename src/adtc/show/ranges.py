@@ -1,4 +1,4 @@
-"""Reliance in pictures, data and drawing: its range for every variable, and errors against it."""
+"""Reliance in pictures, data and picture: its range for every variable, and errors against it."""
 
 from collections import Counter
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A tree drawn with matplotlib, with the same layout as the SVG."""
+"""A tree painted with matplotlib, with the same layout as the SVG."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ _POINTS = 72.0
 _SCALE = 0.8  # points per pixel on a figure of our own
 
 
-def draw(
+def paint(
     model: "TreeModel", ax: "Axes | None", highlight: frozenset[int], small: int = 0
 ) -> "Axes":
     """Draw a model's tree on axes, or on a new figure of fitting size."""

@@ -1,4 +1,4 @@
-"""Draws votes on people into matplotlib axes: histogram and curve, groups in colours."""
+"""Paints votes on people into matplotlib axes: histogram and curve, groups in colours."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ _COLOURS = (BLUE, MARK, "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _DASHES = ("-", "--", "-.", ":")
 
 
-def draw_histogram(ax: Any, data: Histogram, size: float) -> None:
+def paint_histogram(ax: Any, data: Histogram, size: float) -> None:
     """Draw everybody as bars, and every group as an outline."""
     whole, *groups = data.parts
     edges = [i / data.bins for i in range(data.bins + 1)]
@@ -28,7 +28,7 @@ def draw_histogram(ax: Any, data: Histogram, size: float) -> None:
     _legend(ax, groups, size)
 
 
-def draw_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
+def paint_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
     """Draw one falling curve per part; p(1 − p) is at most 1/4."""
     end = max(0.25, *(float(part.values[-1]) for part in parts))  # of several classes more
     for at, part in enumerate(parts):
@@ -42,7 +42,7 @@ def draw_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
     _legend(ax, parts[1:], size)
 
 
-def draw_multiplicity(ax: Any, data: MultiplicityCurve, size: float) -> None:
+def paint_multiplicity(ax: Any, data: MultiplicityCurve, size: float) -> None:
     """Draw ambiguity and discrepancy as steps in the tolerance."""
     xs = [float(100 * tolerance) for tolerance in data.tolerances]
     for at, (name, curve) in enumerate(

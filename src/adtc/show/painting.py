@@ -1,4 +1,4 @@
-"""Heat maps drawn: the layout follows from the sizes of the texts, so that none overlap."""
+"""Heat maps painted: the layout follows from the sizes of the texts, so that none overlap."""
 
 import math
 from collections.abc import Sequence
@@ -59,7 +59,7 @@ class Look:
     colourbar: bool = True
 
 
-def draw_heatmap(data: HeatMap, look: Look, ax: Any = None) -> Any:
+def paint_heatmap(data: HeatMap, look: Look, ax: Any = None) -> Any:
     """Draw a heat map and return its figure; into ``ax`` if one is given."""
     with styled():
         if ax is not None:
@@ -73,7 +73,7 @@ def draw_heatmap(data: HeatMap, look: Look, ax: Any = None) -> Any:
         _fill(ax, data, frame, look)
         if look.colourbar and data.ticks:
             bar = Frame(frame.left + frame.width + 8, frame.bottom, 6, frame.height)
-            _draw_scale(figure, figure.add_axes(_rectangle(bar, width, height)), data, bar, look)
+            _paint_scale(figure, figure.add_axes(_rectangle(bar, width, height)), data, bar, look)
         return figure
 
 
@@ -130,8 +130,8 @@ def _fill(ax: Any, data: HeatMap, frame: Frame, look: Look) -> None:
         ax.set_yticks([])
         _outline(ax, (0.0, 1.0), (0.0, 1.0), "none")
     else:
-        _draw_cells(ax, data)
-        _draw_front(ax, data, frame, size)
+        _paint_cells(ax, data)
+        _paint_front(ax, data, frame, size)
         if look.numbers:
             _write_numbers(ax, data, wide, tall, size)
     if look.title:
@@ -168,7 +168,7 @@ def _colours(data: HeatMap) -> tuple[Any, Any]:
     return colours, Normalize(*data.limits)
 
 
-def _draw_cells(ax: Any, data: HeatMap) -> None:
+def _paint_cells(ax: Any, data: HeatMap) -> None:
     xs, ys, shades = mesh_shades(data)
     colours, norm = _colours(data)
     behind = "#ececec" if data.diverging else "none"  # white says "no change" there
@@ -195,7 +195,7 @@ def _outline(ax: Any, x: tuple[float, float], y: tuple[float, float], fill: str)
     ax.add_patch(edge)
 
 
-def _draw_front(ax: Any, data: HeatMap, frame: Frame, size: float) -> None:
+def _paint_front(ax: Any, data: HeatMap, frame: Frame, size: float) -> None:
     if not data.line_name:
         return
     xs, ys = [x for x, _ in data.line], [y for _, y in data.line]
@@ -316,7 +316,7 @@ def _halo(text: Any, colour: Any) -> None:
     text.set_path_effects([withStroke(linewidth=1.6, foreground=colour)])
 
 
-def _draw_scale(figure: Any, cax: Any, data: HeatMap, frame: Frame, look: Look) -> None:
+def _paint_scale(figure: Any, cax: Any, data: HeatMap, frame: Frame, look: Look) -> None:
     from matplotlib.cm import ScalarMappable
 
     colours, norm = _colours(data)
