@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -120,7 +121,7 @@ def test_progress_is_told_and_the_run_can_be_cancelled(client):
     assert adtc.count(table(2), adtc.Space(max_depth=2), monitor=adtc.Monitor(client=client)) > 0
 
 
-def killer(stage: str, spared: Path | None) -> Any:
+def killer(stage: str, spared: Path | None, pause: float = 0.5) -> Any:
     """Make a plugin that kills the worker that begins a task: once, if a file is to tell that."""
 
     class Killer(distributed.WorkerPlugin):
@@ -135,6 +136,7 @@ def killer(stage: str, spared: Path | None) -> Any:
                 if spared is None or not spared.exists():
                     if spared is not None:
                         spared.touch()
+                    time.sleep(pause)  # a nanny forgets a worker that dies before it has begun
                     os.kill(os.getpid(), signal.SIGKILL)
                 return plain(*args)
 
@@ -168,8 +170,9 @@ def test_a_worker_killed_at_any_stage_costs_only_time(client, stage, tmp_path):
     assert np.array_equal(votes, votes_of(expected).counts)
 
 
+@pytest.mark.slow
 def test_a_task_that_ends_three_workers_ends_the_run_in_one_sentence(client):
-    client.register_plugin(killer("last_part", None), name="killer")
+    client.register_plugin(killer("last_part", None, pause=3.0), name="killer")
     try:
         with pytest.raises(TooLargeError, match="ended each of the 3 workers that tried it"):
             adtc.count(
