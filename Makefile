@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -63,6 +63,9 @@ bench: $(READY) ## measure our own speed, and put it into the documentation
 	$(BIN)/python benchmarks/page.py benchmarks
 
 REV ?= HEAD~1
+same-answer: $(READY) ## print one answer from threads, workers, and a run killed and resumed
+	$(BIN)/python benchmarks/same_answer.py
+
 limits: $(READY) ## ask five questions that are too large, within limits; print what they took
 	$(BIN)/python benchmarks/limits.py
 

@@ -114,10 +114,12 @@ class Tasks:
             self.cancel()
             raise
 
-    def cancel(self) -> None:
-        """Give all tasks up: what nobody wants is not begun, and forgotten where it is done."""
+    def cancel(self, kept: Sequence[Future] = ()) -> None:
+        """Give tasks up: what nobody wants is not begun, and forgotten where it is done."""
+        keys = {future.key for future in kept}
         for future in self.pending:
-            future.release()
+            if future.key not in keys:
+                future.release()
 
 
 def visit(visits: Visits, features: range, monitor: Monitor) -> None:
@@ -209,7 +211,9 @@ def inside_remotely(
         [(r.start, r.stop) for r in units], parts,
     )  # fmt: skip
     least = submitted.submit(key, tasks.least_values, whole)
-    return RemoteInside(whole, key, submitted.result(least, "least costs"))
+    root = submitted.result(least, "least costs")
+    submitted.cancel(kept=[whole])
+    return RemoteInside(whole, key, root)
 
 
 def grow_remotely(prepared: Prepared, limits: Array, monitor: Monitor) -> "RemoteCircuit":
@@ -233,6 +237,7 @@ def grow_remotely(prepared: Prepared, limits: Array, monitor: Monitor) -> "Remot
     if len(levels) > 1:
         below = submitted.submit(key, tasks.scanned_below, levels[1])
         scanned += submitted.result(below, "tensors")
+    submitted.cancel(kept=[base, *levels])  # parts that were put together are not needed again
     held = _Held(base, levels, live, Cells(cells.keys, cells.values, cells.costs), scanned)
     return RemoteCircuit(prepared, monitor.client, held)
 

@@ -5,7 +5,6 @@ they arrive; arrays may arrive at any address, so they are moved to one that the
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -138,8 +137,7 @@ def least_values(of: Bounds) -> list[int]:
     return of.inside.root
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(NamedTuple):
     """What the tensors stand on, as it travels: see `Ground`."""
 
     table: Shipped

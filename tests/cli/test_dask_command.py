@@ -1,0 +1,41 @@
+"""`--dask`: the same answer from workers, and one sentence where there can be none."""
+
+import json
+
+import pytest
+from click.testing import CliRunner, Result
+
+from adtc.cli import main
+
+ASKED = ["german-credit", "--nbins", "2", "--maxdep", "2", "--relminsup", "0.1", "--quiet"]
+
+
+def run(*args: str) -> Result:
+    return CliRunner().invoke(main, ["count", *ASKED, *args])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_local_workers_count_the_same_trees() -> None:
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    there = run("--where", "acc >= 0.7", "--dask", "local", "--threads", "1", "--json")
+    assert there.exit_code == 0, there.output
+    here = run("--where", "acc >= 0.7", "--json")
+    assert json.loads(there.stdout)["count"] == json.loads(here.stdout)["count"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--dask", "tcp://10.1.2.3:8786"], "neither on this machine nor under TLS"),
+        (["--dask", "somewhere"], "is not the address of a scheduler"),
+        (["--insecure"], "give its address with --dask"),
+        (["--dask", "local", "--checkpoint", "{folder}"], "either --checkpoint or --dask"),
+    ],
+)
+def test_what_cannot_be_is_said_in_one_sentence(options, sentence, tmp_path) -> None:
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    result = run(*(option.format(folder=tmp_path / "parts") for option in options))
+    assert result.exit_code == 2
+    assert result.stderr.startswith("adtc: ")
+    assert sentence in result.stderr
+    assert result.stderr.count("\n") == 1
