@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-forecasts bench-against bench-peers paper stub sanitize clean
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits coverage bench-forecasts bench-against bench-peers paper stub sanitize clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,9 @@ bench: $(READY) ## measure our own speed, and put it into the documentation
 REV ?= HEAD~1
 limits: $(READY) ## ask five questions that are too large, within limits; print what they took
 	$(BIN)/python benchmarks/limits.py
+
+coverage: $(READY) ## see how often intervals cover and brackets hold, over 1,000 repetitions each
+	$(BIN)/python benchmarks/coverage.py
 
 bench-forecasts: $(READY) ## forecast questions, answer them, and print both
 	$(BIN)/python benchmarks/forecasts.py

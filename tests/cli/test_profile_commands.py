@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import adtc
+from adtc import _core
 from adtc.cli import findings, main
 from adtc.cli.demo import FILES, MARK, QUESTIONS, STEPS, prepare
 from adtc.errors import QueryError, TooLargeError
@@ -887,3 +888,24 @@ def test_estimates_that_cannot_be(args: list[str], sentence: str) -> None:
     done = run(args[0], "german-credit", *args[1:])
     assert (done.exit_code, done.stdout) == (2, "")
     assert sentence in done.stderr
+
+
+def test_a_profile_cut_short_comes_with_an_estimate_of_what_was_asked() -> None:
+    asked = ["german-credit", "--maxdep", "3", "--relminsup", "0.1", "--quiet"]
+
+    def limit() -> list[str]:  # what the process holds already counts
+        return ["--memory-limit", f"{_core.resident_bytes() // 10**6 + 60}MB"]
+
+    metrics = ["--metrics", "size,acc,f1,dp,eopp"]
+    told = json.loads(run("profile", *asked, *metrics, *limit(), "--json").stdout)
+    assert (told["status"], told["finished"]) == ("estimated", "depth at most 2")
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    assert told["count"] == adtc.count(adtc.load_dataset("german-credit"), space)
+    assert set(told["estimated"]["metrics"]) == {"size", "acc", "f1", "dp", "eopp"}
+    lines = run("profile", *asked, *metrics, *limit()).stdout
+    assert "exact, but only for depth at most 2:" in lines
+    table = json.loads(
+        run("crosstab", "german-credit", "acc", "dp", *asked[1:], *limit(), "--json").stdout
+    )
+    assert table["status"] == "estimated"
+    assert len(table["estimated"]["lower"]) == len(table["estimated"]["x"]["bins"])

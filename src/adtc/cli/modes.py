@@ -1,5 +1,6 @@
 """Answers of another kind than exact, asked for by an option: estimated from drawn trees."""
 
+import math
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from adtc.cli.output import Answer, Line
 if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.engine.bracket import Bracket
+    from adtc.engine.results import Number
     from adtc.profiles.brackets import BracketTable
     from adtc.profiles.estimating import EstimatedProfile
 
@@ -80,31 +82,95 @@ def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) 
     )
 
 
-def tightened(found: "Bracket", asked: Asked, data: "Data") -> "Bracket":
-    """Add an estimate to a number that a limit left open, if one is found in little time."""
+def drawn_beside(
+    asked: Asked, data: "Data", metrics: list[str], seconds: float | None = None
+) -> "EstimatedProfile | None":
+    """Estimate what a limit left open, in the time that is left; None if there is not enough.
+
+    Parameters
+    ----------
+    seconds
+        At most that long; by default as long as the time limit allows, or a few seconds.
+    """
     from dataclasses import replace
 
     import adtc
-    from adtc.cli.running import watched
+    from adtc.cli.running import interrupted, watched
     from adtc.errors import ADTCError
 
     monitor = asked.monitor()
     left = monitor.time_left
-    seconds = SECONDS if left is None else min(SECONDS, left)
-    if seconds < LEAST:
-        return found
-    watch = replace(monitor, time_limit=seconds, started=monotonic(), spare=0.0, exact=True)
+    most = min(
+        SECONDS if seconds is None and left is None else seconds or math.inf,
+        math.inf if left is None else left,
+    )
+    if most < LEAST or interrupted() or not monitor.answers:
+        return None
+    watch = replace(monitor, time_limit=most, started=monotonic(), spare=0.0, exact=True)
     options = {"define": asked.define, "engine": asked.engine, "monitor": watch}
     try:
-        drawn = watched(
+        return watched(
             lambda: adtc.estimate(
-                data, asked.space(), ["size"], where=asked.where, draws=DRAWS, seed=0, **options
+                data, asked.space(), metrics, where=asked.where, draws=DRAWS, seed=0, **options
             ),
             watch,
         )
-    except ADTCError:  # too large for that, too: the bounds are all there is
-        return found
-    return found.tightened(drawn.count)
+    except ADTCError:  # too large for that, too: what is finished is all there is
+        return None
+
+
+def with_drawn(
+    number: "Number", asked: Asked, data: "Data | None", metrics: list[str]
+) -> "tuple[Number, EstimatedProfile | None]":
+    """Add an estimate of the asked space to an answer about a part of it."""
+    from adtc.engine.bracket import Bracket
+
+    if not isinstance(number, Bracket) or data is None:
+        return number, None
+    drawn = drawn_beside(asked, data, metrics)
+    return (number, None) if drawn is None else (number.tightened(drawn.count), drawn)
+
+
+def tightened(found: "Bracket", asked: Asked, data: "Data") -> "Bracket":
+    """Add an estimate to a number that a limit left open, if one is found in little time."""
+    drawn = drawn_beside(asked, data, ["size"], SECONDS)
+    return found if drawn is None else found.tightened(drawn.count)
+
+
+def beside_json(drawn: "EstimatedProfile | None") -> dict[str, Any]:
+    """Tell programs what drawn trees say about the space that was asked about."""
+    if drawn is None:
+        return {}
+    spread = {name: _quantiles_json(drawn.quantiles(name)) for name in drawn.names}
+    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**told, "metrics": spread}, "status": drawn.status}
+
+
+def beside_lines(drawn: "EstimatedProfile | None", finished: str | None) -> list[Line]:
+    """Write the same for people, before what is exact for a part of it."""
+    if drawn is None:
+        return []
+    spread = {name: drawn.quantiles(name) for name in drawn.names}
+    part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
+    return [*_quantile_lines(spread), Line(""), Line(_sure(drawn)), *part]
+
+
+def table_beside(
+    drawn: "EstimatedProfile | None", axes: tuple[str, str], bins: Any, finished: str | None
+) -> tuple[dict[str, Any], list[Line]]:
+    """Estimate a cross-table of the space that was asked about, beside that of a part of it."""
+    if drawn is None:
+        return {}, []
+    table = drawn.crosstab(*axes, bins=bins)
+    part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
+    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**told, **table.to_json()}, "status": drawn.status}, [
+        Line(""),
+        *map(Line, table.to_text().splitlines()),
+        Line(""),
+        Line(_sure(drawn)),
+        *part,
+    ]
 
 
 def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:

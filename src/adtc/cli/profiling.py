@@ -74,7 +74,7 @@ def profile(
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    number = made.asked_count
+    number, drawn = modes.with_drawn(made.asked_count, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
@@ -91,14 +91,21 @@ def profile(
             "path": None if path is None else str(path),
             "circuit": kept if path is not None else None,
             "metrics": {found.metric: _range_json(found) for found in ranges},
+            **({} if number.status != "exact" else {"status": made.status}),
+            **modes.beside_json(drawn),
             **({"generalization": [one.to_json() for one in losses]} if losses else {}),
             **nearest,
             "record": made.record.to_json(),
         },
         [
-            text.answer(number, made.status, f" in {made.num_cells:,} cells"),
+            text.answer(
+                number,
+                number.status if drawn else made.status,
+                "" if drawn else f" in {made.num_cells:,} cells",
+            ),
             *text.limit_lines(made.record),
             *told,
+            *modes.beside_lines(drawn, made.record.details.get("finished")),
             *(_range_lines(ranges) if made.count else []),
             *([Line("")] if losses else []),
             *(Line(one.to_text()) for one in losses),
@@ -253,6 +260,9 @@ def crosstab(
     number = source.number(table.total)
     nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
+    number, drawn = modes.with_drawn(number, asked, source.data, list(dict.fromkeys([x, y])))
+    finished = source.profile.record.details.get("finished")
+    beside, estimated = modes.table_beside(drawn, (x, y), wanted, finished)
     return Answer(
         {
             **{axis: _numbers(one) for axis, one in axes.items()},
@@ -263,11 +273,17 @@ def crosstab(
             **nearest,
             "files": files,
             **source.json(),
+            **beside,
         },
         [
-            text.answer(number, source.profile.status, f" by {x} in rows and {y} in columns"),
+            text.answer(
+                number,
+                number.status if drawn else source.profile.status,
+                f" by {x} in rows and {y} in columns",
+            ),
             *text.limit_lines(source.profile.record),
             *told,
+            *estimated,
             *(shown if table.total else []),
             *text.files(files),
             *source.footer(),
