@@ -1,4 +1,4 @@
-"""Answers of another kind than exact, asked for by an option: estimated from drawn trees."""
+"""Answers of another kind than exact: estimated from drawn trees, asked for or beside others."""
 
 import math
 from time import monotonic
@@ -12,6 +12,8 @@ from adtc.cli.options import RUN, Option, whole
 from adtc.cli.output import Answer, Line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adtc.data import Data
     from adtc.engine.bracket import Bracket
     from adtc.engine.results import Number
@@ -52,6 +54,8 @@ def taken(values: dict[str, Any]) -> dict[str, Any] | None:
     from adtc.errors import QueryError
 
     asked = values.pop("estimated")
+    if asked and values.get("bounded"):
+        raise QueryError("--bounded and --estimated are two kinds of answers: give one of them.")
     given = {name: values.pop(name) for name in ("draws", "seed", "confidence")}
     given = {name: value for name, value in given.items() if value is not None}
     if given and not asked:
@@ -206,26 +210,36 @@ def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) ->
     )
 
 
-def table_answer(asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any]) -> Answer:
+def table_answer(
+    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
+) -> Answer:
     """Estimate a cross-table."""
     found: EstimatedProfile = estimated(asked, list(dict.fromkeys(axes)), options)
-    table: BracketTable = found.crosstab(*axes, bins=bins)
-    head = f" by {axes[0]} in rows and {axes[1]} in columns"
+    return ranges_answer(found.crosstab(*axes, bins=bins), [Line(""), Line(_sure(found))], plot)
+
+
+def ranges_answer(table: "BracketTable", more: list[Line], plot: "Path | None") -> Answer:
+    """Answer with a cross-table whose cells are ranges, and draw it if asked for."""
+    head = f" by {table.x} in rows and {table.y} in columns"
+    if plot is not None:
+        table.plot().save(plot)
+    files = [] if plot is None else [str(plot)]
     return Answer(
         {
             **table.to_json(),
             **{k: v for k, v in table.total.to_json().items() if k in ("count", "log10")},
             "total": table.total.to_json(),
-            "status": found.status,
-            "record": found.record.to_json(),
+            "status": table.status,
+            "files": files,
+            "record": table.record.to_json(),
         },
         [
             text.answer(table.total, table.total.status, head),
             Line(""),
             *map(Line, table.to_text().splitlines()),
-            Line(""),
-            Line(_sure(found)),
-            *text.footer(found.record),
+            *more,
+            *text.files(files),
+            *text.footer(table.record),
         ],
     )
 

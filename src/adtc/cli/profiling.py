@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import completion, fronts, modes, text
+from adtc.cli import bounded, completion, fronts, modes, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
@@ -52,6 +52,7 @@ def picture(told: str) -> Option:
            help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
                 "then holds the binarised rows: share it only with those who may see them."),
     *modes.ESTIMATED,
+    *bounded.BOUNDED,
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
 )  # fmt: skip
 def profile(
@@ -60,16 +61,20 @@ def profile(
     exact_means: bool,
     path: Path | None,
     circuit: bool | None,
-    **estimate: Any,
+    **mode: Any,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
     from adtc.errors import QueryError
 
-    if (options := modes.taken(estimate)) is not None:
+    if (options := modes.taken(mode)) is not None:
         if path is not None:
             raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
         return modes.profile_answer(asked, list(metrics), options)
+    if (options := bounded.taken(mode)) is not None:
+        if path is not None:
+            raise QueryError("a bounded profile holds ranges, no counts, and cannot be saved.")
+        return bounded.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
     data = asked.data()
     wanted = list(metrics) or default_metrics(data)
@@ -231,6 +236,7 @@ def _is_number(part: str) -> bool:
     Option("--html", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the table as HTML, too."),
     *modes.ESTIMATED,
+    *bounded.BOUNDED,
     example="adtc crosstab german-credit acc dp --relminsup 0.2 --x-bins 4 --y-bins 0,0.05,0.1,1",
 )  # fmt: skip
 def crosstab(
@@ -238,11 +244,14 @@ def crosstab(
     **bins: Any,
 ) -> Answer:  # fmt: skip
     """Count the trees by two metrics, X in rows and Y in columns."""
-    estimate = {name: bins.pop(name) for name in ("estimated", "draws", "seed", "confidence")}
-    if (options := modes.taken(estimate)) is not None:
-        return modes.table_answer(asked, (x, y), _per_axis(**bins), options)
     check_output(html, asked.table, "--html")
     check_picture(plot, asked.table)
+    names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
+    mode = {name: bins.pop(name) for name in names}
+    if (options := modes.taken(mode)) is not None:
+        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
+    if (options := bounded.taken(mode)) is not None:
+        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
     source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
     wanted = _per_axis(**bins)
     table = source.profile.crosstab(
