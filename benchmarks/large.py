@@ -32,7 +32,7 @@ QUESTIONS = (
     ["optimize", *_CHESS, "--maxdep", "7", *_LIMIT],
     ["count", *_COMPAS, "--maxdep", "7"],
     ["explain", *_WIDE],
-    ["count", *_WIDE, "--relminsup", "0.05"],
+    ["count", *_WIDE, "--relminsup", "0.05", *_LIMIT],
     ["count", *_WIDE, "--where", "error <= 700", *_LIMIT],
     ["optimize", *_WIDE, *_LIMIT],
 )

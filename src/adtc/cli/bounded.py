@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked
-from adtc.cli.modes import ranges_answer
+from adtc.cli.modes import asked_as, ranges_answer
 from adtc.cli.options import RUN, Option, whole
 from adtc.cli.output import Answer, Line
 
@@ -34,32 +34,9 @@ def taken(values: dict[str, Any]) -> dict[str, Any] | None:
     return {"width": step} if asked else None
 
 
-def bounded(asked: Asked, metrics: list[str], options: dict[str, Any]) -> "BoundedProfile":
-    """Bound the profile of a table."""
-    import adtc
-    from adtc.cli.profiling import default_metrics
-    from adtc.cli.sources import is_saved
-    from adtc.errors import QueryError
-
-    if is_saved(asked.table):
-        raise QueryError(
-            f"'{asked.table}' is a saved profile, whose trees are counted already: leave out "
-            f"--bounded, or give the table instead."
-        )
-    data = asked.data()
-    return asked.answer(
-        adtc.bound,
-        data,
-        asked.space(),
-        metrics or default_metrics(data),
-        where=asked.where,
-        **options,
-    )
-
-
 def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
     """Bound a number of trees."""
-    found = bounded(asked, ["size"], options)
+    found: BoundedProfile = asked_as("bounded", asked, ["size"], options)
     return Answer(
         {**found.count.to_json(), "record": found.record.to_json()},
         [text.answer(found.count, found.status), _how(found), *text.footer(found.record)],
@@ -70,7 +47,7 @@ def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) ->
     """Bound a number of trees, and what they measure."""
     from adtc.profiles.writing import aligned, approximate, json_number
 
-    found = bounded(asked, metrics, options)
+    found: BoundedProfile = asked_as("bounded", asked, metrics, options)
     ends = {name: found.ends(name) for name in found.names}
     rows = [[name, *map(approximate, pair)] for name, pair in ends.items()]
     return Answer(
@@ -101,7 +78,7 @@ def table_answer(
     asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
 ) -> Answer:
     """Bound a cross-table."""
-    found = bounded(asked, list(dict.fromkeys(axes)), options)
+    found: BoundedProfile = asked_as("bounded", asked, list(dict.fromkeys(axes)), options)
     edges = [_edges(found, name, wanted) for name, wanted in zip(axes, bins, strict=True)]
     table = found.crosstab(*axes, bins=(edges[0], edges[1]))
     return ranges_answer(table, [Line(""), _how(found)], plot)

@@ -63,8 +63,8 @@ def taken(values: dict[str, Any]) -> dict[str, Any] | None:
     return given if asked else None
 
 
-def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
-    """Estimate the profile of a table."""
+def asked_as(name: str, asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
+    """Make the profile of a table that is ``"estimated"`` or ``"bounded"``."""
     import adtc
     from adtc.cli.profiling import default_metrics
     from adtc.cli.sources import is_saved
@@ -73,11 +73,11 @@ def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) 
     if is_saved(asked.table):
         raise QueryError(
             f"'{asked.table}' is a saved profile, whose trees are counted already: leave out "
-            f"--estimated, or give the table instead."
+            f"--{name}, or give the table instead."
         )
     data = asked.data()
     return asked.answer(
-        adtc.estimate,
+        adtc.estimate if name == "estimated" else adtc.bound,
         data,
         asked.space(),
         metrics or default_metrics(data),
@@ -179,7 +179,7 @@ def table_beside(
 
 def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
     """Estimate a number of trees."""
-    found: EstimatedProfile = estimated(asked, ["size"], options)
+    found: EstimatedProfile = asked_as("estimated", asked, ["size"], options)
     return Answer(
         {**found.count.to_json(), "record": found.record.to_json()},
         [text.answer(found.count, found.status), *text.footer(found.record)],
@@ -188,7 +188,7 @@ def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
 
 def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) -> Answer:
     """Estimate a number of trees and how their metrics are spread."""
-    found: EstimatedProfile = estimated(asked, metrics, options)
+    found: EstimatedProfile = asked_as("estimated", asked, metrics, options)
     spread = {name: found.quantiles(name) for name in found.names}
     return Answer(
         {
@@ -214,7 +214,7 @@ def table_answer(
     asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
 ) -> Answer:
     """Estimate a cross-table."""
-    found: EstimatedProfile = estimated(asked, list(dict.fromkeys(axes)), options)
+    found: EstimatedProfile = asked_as("estimated", asked, list(dict.fromkeys(axes)), options)
     return ranges_answer(found.crosstab(*axes, bins=bins), [Line(""), Line(_sure(found))], plot)
 
 
