@@ -9,7 +9,7 @@ CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer coverage bench-large
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -73,8 +73,14 @@ bench-rows: ROWS ?= 1000000
 bench-rows: $(READY) ## load ROWS rows in batches, and print rows per second and peak memory
 	$(BIN)/python benchmarks/rows.py --rows $(ROWS)
 
+coverage: $(READY) ## see how often intervals cover and brackets hold, over 1,000 repetitions each
+	$(BIN)/python benchmarks/coverage.py
+
 bench-forecasts: $(READY) ## forecast questions, answer them, and print both
 	$(BIN)/python benchmarks/forecasts.py
+
+bench-large: $(READY) ## ask deep and wide questions; print what they took
+	$(BIN)/python benchmarks/large.py
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)

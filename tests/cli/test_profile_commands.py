@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import adtc
+from adtc import _core
 from adtc.cli import findings, main
 from adtc.cli.demo import FILES, MARK, QUESTIONS, STEPS, prepare
 from adtc.errors import QueryError, TooLargeError
@@ -887,3 +888,65 @@ def test_estimates_that_cannot_be(args: list[str], sentence: str) -> None:
     done = run(args[0], "german-credit", *args[1:])
     assert (done.exit_code, done.stdout) == (2, "")
     assert sentence in done.stderr
+
+
+def test_a_profile_cut_short_comes_with_an_estimate_of_what_was_asked() -> None:
+    asked = ["german-credit", "--maxdep", "3", "--relminsup", "0.1", "--quiet"]
+
+    def limit() -> list[str]:  # what the process holds already counts
+        return ["--memory-limit", f"{_core.resident_bytes() // 10**6 + 60}MB"]
+
+    metrics = ["--metrics", "size,acc,f1,dp,eopp"]
+    told = json.loads(run("profile", *asked, *metrics, *limit(), "--json").stdout)
+    assert (told["status"], told["finished"]) == ("estimated", "depth at most 2")
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    assert told["count"] == adtc.count(adtc.load_dataset("german-credit"), space)
+    assert set(told["estimated"]["metrics"]) == {"size", "acc", "f1", "dp", "eopp"}
+    lines = run("profile", *asked, *metrics, *limit()).stdout
+    assert "exact, but only for depth at most 2:" in lines
+    table = json.loads(
+        run("crosstab", "german-credit", "acc", "dp", *asked[1:], *limit(), "--json").stdout
+    )
+    assert table["status"] == "estimated"
+    assert len(table["estimated"]["lower"]) == len(table["estimated"]["x"]["bins"])
+
+
+BOUNDED = ["--maxdep", "2", "--relminsup", "0.15", "--bounded", "--step", "3", "--quiet"]
+
+
+def test_bounded_answers_hold_the_exact_ones(tmp_path) -> None:
+    data, space = adtc.load_dataset("german-credit"), adtc.Space(max_depth=2, relminsup=0.15)
+    where = "f1 + acc >= 1.4"
+    exact = adtc.profile(data, space, ["acc", "dp"], where=where)
+    told = json.loads(run("count", "german-credit", *BOUNDED, "--where", where, "--json").stdout)
+    assert (told["status"], told["count"]) == ("bounded", None)
+    assert told["lower"] < exact.count < told["upper"]
+    asked = ["german-credit", *BOUNDED, "--where", where, "--metrics", "acc,dp", "--json"]
+    metrics = json.loads(run("profile", *asked).stdout)["metrics"]
+    for name, ends in metrics.items():
+        found = exact.moments(name)
+        assert ends["at_least"] <= found.least <= found.largest <= ends["at_most"]
+    picture = tmp_path / "ranges.svg"
+    bins = ["--x-bins", "0,0.7,1", "--y-bins", "0,0.05,1"]
+    table = ["crosstab", "german-credit", "acc", "dp", *BOUNDED, "--where", where, *bins]
+    cells = json.loads(run(*table, "--plot", str(picture), "--json").stdout)
+    whole = exact.crosstab("acc", "dp", bins=([0, 0.7, 1], [0, 0.05, 1]))
+    for low, n, high in zip(cells["lower"], whole.counts, cells["upper"], strict=True):
+        assert all(a <= b <= c for a, b, c in zip(low, n, high, strict=True))
+    assert any(a < c for low, high in zip(cells["lower"], cells["upper"], strict=True)
+               for a, c in zip(low, high, strict=True))  # fmt: skip
+    assert picture.read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (["--step", "3"], "--step is for bounded answers"),
+        (["--bounded", "--estimated"], "two kinds of answers"),
+        (["--bounded", "-o", "x.adtc"], "holds ranges, no counts"),
+    ],
+)
+def test_bounded_options_that_do_not_fit(more: list[str], sentence: str) -> None:
+    result = run("profile", *SPACE, *more)
+    assert result.exit_code == 2
+    assert sentence in result.stderr

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import completion, modes, text
+from adtc.cli import bounded, completion, modes, text
 from adtc.cli.asking import Asked, command, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import Option, metric_names
@@ -41,14 +41,17 @@ def datasets() -> Answer:
 
 @table_command(
     *modes.ESTIMATED,
+    *bounded.BOUNDED,
     example="adtc count german-credit --maxdep 1 --where 'acc >= 0.7 and dp <= 0.05'",
 )
-def count(asked: Asked, **estimate: Any) -> Answer:
+def count(asked: Asked, **mode: Any) -> Answer:
     """Count the trees that satisfy a constraint."""
     import adtc
 
-    if (options := modes.taken(estimate)) is not None:
+    if (options := modes.taken(mode)) is not None:
         return modes.count_answer(asked, options)
+    if (options := bounded.taken(mode)) is not None:
+        return bounded.count_answer(asked, options)
     data = asked.data()
     found = asked.answer(adtc.count, data, asked.space(), asked.where)
     record = found.record
@@ -151,6 +154,8 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
             "metrics": {name: json_number(value) for name, value in metrics.items()},
             "status": record.status,
             "proved": best.proved,
+            "lower": json_number(best.bound if maximize is None else best.value),
+            "upper": json_number(best.value if maximize is None else best.bound),
             "bound": json_number(best.bound),
             "bound_exact": _exact(best.bound),
             **nearest,

@@ -1,5 +1,6 @@
-"""Answers of another kind than exact, asked for by an option: estimated from drawn trees."""
+"""Answers of another kind than exact: estimated from drawn trees, asked for or beside others."""
 
+import math
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,11 @@ from adtc.cli.options import RUN, Option, whole
 from adtc.cli.output import Answer, Line
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from adtc.data import Data
     from adtc.engine.bracket import Bracket
+    from adtc.engine.results import Number
     from adtc.profiles.brackets import BracketTable
     from adtc.profiles.estimating import EstimatedProfile
 
@@ -50,6 +54,8 @@ def taken(values: dict[str, Any]) -> dict[str, Any] | None:
     from adtc.errors import QueryError
 
     asked = values.pop("estimated")
+    if asked and values.get("bounded"):
+        raise QueryError("--bounded and --estimated are two kinds of answers: give one of them.")
     given = {name: values.pop(name) for name in ("draws", "seed", "confidence")}
     given = {name: value for name, value in given.items() if value is not None}
     if given and not asked:
@@ -68,8 +74,8 @@ def default_metrics(data: "Data") -> list[str]:
     return ["size", "acc", *(["f1"] if schema.positive is not None else []), *["dp"][: int(fair)]]
 
 
-def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
-    """Estimate the profile of a table."""
+def asked_as(name: str, asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
+    """Make the profile of a table that is ``"estimated"`` or ``"bounded"``."""
     import adtc
     from adtc.cli.sources import is_saved
     from adtc.errors import QueryError
@@ -77,11 +83,11 @@ def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) 
     if is_saved(asked.table):
         raise QueryError(
             f"'{asked.table}' is a saved profile, whose trees are counted already: leave out "
-            f"--estimated, or give the table instead."
+            f"--{name}, or give the table instead."
         )
     data = asked.data()
     return asked.answer(
-        adtc.estimate,
+        adtc.estimate if name == "estimated" else adtc.bound,
         data,
         asked.space(),
         metrics or default_metrics(data),
@@ -90,36 +96,100 @@ def estimated(asked: Asked, metrics: list[str] | None, options: dict[str, Any]) 
     )
 
 
-def tightened(found: "Bracket", asked: Asked, data: "Data") -> "Bracket":
-    """Add an estimate to a number that a limit left open, if one is found in little time."""
+def drawn_beside(
+    asked: Asked, data: "Data", metrics: list[str], seconds: float | None = None
+) -> "EstimatedProfile | None":
+    """Estimate what a limit left open, in the time that is left; None if there is not enough.
+
+    Parameters
+    ----------
+    seconds
+        At most that long; by default as long as the time limit allows, or a few seconds.
+    """
     from dataclasses import replace
 
     import adtc
-    from adtc.cli.running import watched
+    from adtc.cli.running import interrupted, watched
     from adtc.errors import ADTCError
 
     monitor = asked.monitor()
     left = monitor.time_left
-    seconds = SECONDS if left is None else min(SECONDS, left)
-    if seconds < LEAST:
-        return found
-    watch = replace(monitor, time_limit=seconds, started=monotonic(), spare=0.0, exact=True)
+    most = min(
+        SECONDS if seconds is None and left is None else seconds or math.inf,
+        math.inf if left is None else left,
+    )
+    if most < LEAST or interrupted() or not monitor.answers:
+        return None
+    watch = replace(monitor, time_limit=most, started=monotonic(), spare=0.0, exact=True)
     options = {"define": asked.define, "engine": asked.engine, "monitor": watch}
     try:
-        drawn = watched(
+        return watched(
             lambda: adtc.estimate(
-                data, asked.space(), ["size"], where=asked.where, draws=DRAWS, seed=0, **options
+                data, asked.space(), metrics, where=asked.where, draws=DRAWS, seed=0, **options
             ),
             watch,
         )
-    except ADTCError:  # too large for that, too: the bounds are all there is
-        return found
-    return found.tightened(drawn.count)
+    except ADTCError:  # too large for that, too: what is finished is all there is
+        return None
+
+
+def with_drawn(
+    number: "Number", asked: Asked, data: "Data | None", metrics: list[str]
+) -> "tuple[Number, EstimatedProfile | None]":
+    """Add an estimate of the asked space to an answer about a part of it."""
+    from adtc.engine.bracket import Bracket
+
+    if not isinstance(number, Bracket) or data is None:
+        return number, None
+    drawn = drawn_beside(asked, data, metrics)
+    return (number, None) if drawn is None else (number.tightened(drawn.count), drawn)
+
+
+def tightened(found: "Bracket", asked: Asked, data: "Data") -> "Bracket":
+    """Add an estimate to a number that a limit left open, if one is found in little time."""
+    drawn = drawn_beside(asked, data, ["size"], SECONDS)
+    return found if drawn is None else found.tightened(drawn.count)
+
+
+def beside_json(drawn: "EstimatedProfile | None") -> dict[str, Any]:
+    """Tell programs what drawn trees say about the space that was asked about."""
+    if drawn is None:
+        return {}
+    spread = {name: _quantiles_json(drawn.quantiles(name)) for name in drawn.names}
+    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**told, "metrics": spread}, "status": drawn.status}
+
+
+def beside_lines(drawn: "EstimatedProfile | None", finished: str | None) -> list[Line]:
+    """Write the same for people, before what is exact for a part of it."""
+    if drawn is None:
+        return []
+    spread = {name: drawn.quantiles(name) for name in drawn.names}
+    part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
+    return [*_quantile_lines(spread), Line(""), Line(_sure(drawn)), *part]
+
+
+def table_beside(
+    drawn: "EstimatedProfile | None", axes: tuple[str, str], bins: Any, finished: str | None
+) -> tuple[dict[str, Any], list[Line]]:
+    """Estimate a cross-table of the space that was asked about, beside that of a part of it."""
+    if drawn is None:
+        return {}, []
+    table = drawn.crosstab(*axes, bins=bins)
+    part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
+    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**told, **table.to_json()}, "status": drawn.status}, [
+        Line(""),
+        *map(Line, table.to_text().splitlines()),
+        Line(""),
+        Line(_sure(drawn)),
+        *part,
+    ]
 
 
 def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
     """Estimate a number of trees."""
-    found: EstimatedProfile = estimated(asked, ["size"], options)
+    found: EstimatedProfile = asked_as("estimated", asked, ["size"], options)
     return Answer(
         {**found.count.to_json(), "record": found.record.to_json()},
         [text.answer(found.count, found.status), *text.footer(found.record)],
@@ -128,7 +198,7 @@ def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
 
 def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) -> Answer:
     """Estimate a number of trees and how their metrics are spread."""
-    found: EstimatedProfile = estimated(asked, metrics, options)
+    found: EstimatedProfile = asked_as("estimated", asked, metrics, options)
     spread = {name: found.quantiles(name) for name in found.names}
     return Answer(
         {
@@ -150,26 +220,36 @@ def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) ->
     )
 
 
-def table_answer(asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any]) -> Answer:
+def table_answer(
+    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
+) -> Answer:
     """Estimate a cross-table."""
-    found: EstimatedProfile = estimated(asked, list(dict.fromkeys(axes)), options)
-    table: BracketTable = found.crosstab(*axes, bins=bins)
-    head = f" by {axes[0]} in rows and {axes[1]} in columns"
+    found: EstimatedProfile = asked_as("estimated", asked, list(dict.fromkeys(axes)), options)
+    return ranges_answer(found.crosstab(*axes, bins=bins), [Line(""), Line(_sure(found))], plot)
+
+
+def ranges_answer(table: "BracketTable", more: list[Line], plot: "Path | None") -> Answer:
+    """Answer with a cross-table whose cells are ranges, and draw it if asked for."""
+    head = f" by {table.x} in rows and {table.y} in columns"
+    if plot is not None:
+        table.plot().save(plot)
+    files = [] if plot is None else [str(plot)]
     return Answer(
         {
             **table.to_json(),
             **{k: v for k, v in table.total.to_json().items() if k in ("count", "log10")},
             "total": table.total.to_json(),
-            "status": found.status,
-            "record": found.record.to_json(),
+            "status": table.status,
+            "files": files,
+            "record": table.record.to_json(),
         },
         [
             text.answer(table.total, table.total.status, head),
             Line(""),
             *map(Line, table.to_text().splitlines()),
-            Line(""),
-            Line(_sure(found)),
-            *text.footer(found.record),
+            *more,
+            *text.files(files),
+            *text.footer(table.record),
         ],
     )
 

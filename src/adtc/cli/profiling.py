@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import completion, fronts, modes, text
+from adtc.cli import bounded, completion, fronts, modes, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
@@ -51,6 +51,7 @@ def picture(told: str) -> Option:
            help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
                 "then holds the binarised rows: share it only with those who may see them."),
     *modes.ESTIMATED,
+    *bounded.BOUNDED,
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
 )  # fmt: skip
 def profile(
@@ -59,21 +60,25 @@ def profile(
     exact_means: bool,
     path: Path | None,
     circuit: bool | None,
-    **estimate: Any,
+    **mode: Any,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
     from adtc.errors import QueryError
 
-    if (options := modes.taken(estimate)) is not None:
+    if (options := modes.taken(mode)) is not None:
         if path is not None:
             raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
         return modes.profile_answer(asked, list(metrics), options)
+    if (options := bounded.taken(mode)) is not None:
+        if path is not None:
+            raise QueryError("a bounded profile holds ranges, no counts, and cannot be saved.")
+        return bounded.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    number = made.asked_count
+    number, drawn = modes.with_drawn(made.asked_count, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
@@ -90,14 +95,21 @@ def profile(
             "path": None if path is None else str(path),
             "circuit": kept if path is not None else None,
             "metrics": {found.metric: _range_json(found) for found in ranges},
+            **({} if number.status != "exact" else {"status": made.status}),
+            **modes.beside_json(drawn),
             **({"generalization": [one.to_json() for one in losses]} if losses else {}),
             **nearest,
             "record": made.record.to_json(),
         },
         [
-            text.answer(number, made.status, f" in {made.num_cells:,} cells"),
+            text.answer(
+                number,
+                number.status if drawn else made.status,
+                "" if drawn else f" in {made.num_cells:,} cells",
+            ),
             *text.limit_lines(made.record),
             *told,
+            *modes.beside_lines(drawn, made.record.details.get("finished")),
             *(_range_lines(ranges) if made.count else []),
             *([Line("")] if losses else []),
             *(Line(one.to_text()) for one in losses),
@@ -212,6 +224,7 @@ def _is_number(part: str) -> bool:
     Option("--html", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the table as HTML, too."),
     *modes.ESTIMATED,
+    *bounded.BOUNDED,
     example="adtc crosstab german-credit acc dp --relminsup 0.2 --x-bins 4 --y-bins 0,0.05,0.1,1",
 )  # fmt: skip
 def crosstab(
@@ -219,11 +232,14 @@ def crosstab(
     **bins: Any,
 ) -> Answer:  # fmt: skip
     """Count the trees by two metrics, X in rows and Y in columns."""
-    estimate = {name: bins.pop(name) for name in ("estimated", "draws", "seed", "confidence")}
-    if (options := modes.taken(estimate)) is not None:
-        return modes.table_answer(asked, (x, y), _per_axis(**bins), options)
     check_output(html, asked.table, "--html")
     check_picture(plot, asked.table)
+    names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
+    mode = {name: bins.pop(name) for name in names}
+    if (options := modes.taken(mode)) is not None:
+        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
+    if (options := bounded.taken(mode)) is not None:
+        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
     source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
     wanted = _per_axis(**bins)
     table = source.profile.crosstab(
@@ -241,6 +257,9 @@ def crosstab(
     number = source.number(table.total)
     nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
+    number, drawn = modes.with_drawn(number, asked, source.data, list(dict.fromkeys([x, y])))
+    finished = source.profile.record.details.get("finished")
+    beside, estimated = modes.table_beside(drawn, (x, y), wanted, finished)
     return Answer(
         {
             **{axis: _numbers(one) for axis, one in axes.items()},
@@ -251,11 +270,17 @@ def crosstab(
             **nearest,
             "files": files,
             **source.json(),
+            **beside,
         },
         [
-            text.answer(number, source.profile.status, f" by {x} in rows and {y} in columns"),
+            text.answer(
+                number,
+                number.status if drawn else source.profile.status,
+                f" by {x} in rows and {y} in columns",
+            ),
             *text.limit_lines(source.profile.record),
             *told,
+            *estimated,
             *(shown if table.total else []),
             *text.files(files),
             *source.footer(),

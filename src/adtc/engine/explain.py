@@ -30,6 +30,7 @@ from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.pricing import (
     bounds_bytes,
     bounds_seconds,
+    last_seconds,
     spec_seconds,
     tensor_bytes,
     tensor_seconds,
@@ -49,7 +50,7 @@ from adtc.engine.wording import (
 )
 from adtc.errors import TooLargeError
 
-SECONDS_FOR_BOUNDS = 10.0  # beyond that nothing is run, not even to foresee cells
+SECONDS_FOR_BOUNDS = 1.5  # beyond that nothing is run, not even to foresee cells
 _MOMENT, _LITTLE = 0.5, 10**8  # seconds and bytes for trying
 _FLOAT_BITS = 1024
 _CLOSED = 2  # levels above the leaves that the fast engine takes in one step
@@ -302,6 +303,9 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     except TooLargeError as error:
         most = ceiling(prepared, outside).cells[0]
         return replace(explanation, refusal=str(error), most_cells=most)
+    last = last_seconds(len(prepared.features.twins), outside.live_paths[-1])
+    if last > SECONDS_FOR_BOUNDS:
+        return replace(explanation, seconds=explanation.seconds + last)
     if (made := _tried(prepared, outside, limits.tolist(), monitor)) is not None:
         found, seconds = made
     elif (likely := forecast(prepared, outside, monitor)) is not None:

@@ -16,7 +16,8 @@ from adtc.engine.forecast import Forecast
 from adtc.engine.prepare import Prepared
 
 START = 0.006  # reading rows into words, numbering paths
-INSIDE = 1e-6  # a path and half a budget of the inside pass; none without budgets
+INSIDE = 1e-6  # a path and half a budget of the inside pass
+COUNTED = 3e-7  # a path whose rows are counted, without budgets
 LAST = 9e-9  # a pair of features below a live path of the last level
 DENSE_FILL = 0.02  # share of the possible cells that are filled, from which on products speed up
 SPARSE = 16e-9  # a pair of cells where fewer are filled
@@ -50,7 +51,8 @@ def _sorting(numbers: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
 
 def bounds_seconds(paths: Sequence[int], budgets: int) -> float:
     """Foresee the passes before any tensor is made."""
-    return speed() * (START + INSIDE * (1 + budgets) / 2 * sum(paths) * (budgets > 0))
+    each = INSIDE * (1 + budgets) / 2 if budgets else COUNTED
+    return speed() * (START + each * sum(paths))
 
 
 def bounds_bytes(paths: Sequence[int], groups: int, budgets: int) -> int:
@@ -63,15 +65,20 @@ def spec_seconds(paths: Sequence[int]) -> float:
     return speed() * SPEC * sum(paths)
 
 
+def last_seconds(features: int, paths: float) -> float:
+    """Foresee the walk over the paths of the last level, which drawing trees needs, too."""
+    return speed() * LAST * features**2 * paths
+
+
 def tensor_seconds(prepared: Prepared, live: Sequence[int], found: Forecast) -> float:
     """Foresee the tensors of all levels."""
     features = len(prepared.features.twins)
-    last = LAST * features**2 * live[-1]
+    last = last_seconds(features, live[-1])
     fill = found.cells[0] / max(1.0, found.box)
     pair = min(SPARSE, max(LEAST_PAIR, SPARSE * DENSE_FILL / max(fill, 1e-300)))
     hashed = HASHED * found.cells[0] if len(live) == 1 and found.cells[0] > LARGE else 0.0
     checked = CHECKED * found.last_pairs if prepared.plan.budgets else 0.0
-    return speed() * (last + pair * found.pairs + checked + hashed + READ * found.cells[0])
+    return last + speed() * (pair * found.pairs + checked + hashed + READ * found.cells[0])
 
 
 def tensor_bytes(prepared: Prepared, found: Forecast) -> float:

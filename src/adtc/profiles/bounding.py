@@ -79,6 +79,19 @@ class BoundedProfile:
         columns = [self._meet(j) for j in y_inside]
         return table_of((x_bins, y_bins), cells, (rows, columns, self.count), self.record)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Name the metrics."""
+        return tuple(name for name, _ in self.cells.coarse.plan.question.metrics)
+
+    def ends(self, metric: str) -> tuple[Fraction | None, Fraction | None]:
+        """Bound a metric over all good trees; None if it is defined for none."""
+        found = self.range(metric)
+        known = np.flatnonzero(self.possible & (found.low.bottom > 0) & (found.high.bottom > 0))
+        lows = [Fraction(int(found.low.top[i]), int(found.low.bottom[i])) for i in known]
+        highs = [Fraction(int(found.high.top[i]), int(found.high.bottom[i])) for i in known]
+        return min(lows, default=None), max(highs, default=None)
+
     def range(self, metric: str) -> Range:
         """Bound a metric in every cell."""
         terms = dict(self.cells.coarse.plan.question.metrics)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from adtc.engine.bracket import Bracket
@@ -60,6 +61,11 @@ class BracketTable:
     def _repr_html_(self) -> str:
         return self.to_html()
 
+    def plot(self, **options: Any) -> Any:
+        """Draw the heat map, a range in each cell; see ``adtc.show.plot`` for the options."""
+        # `show` stands above this room; a method that people expect here may reach for it late.
+        return import_module("adtc.show").plot(self, **options)
+
     def to_json(self) -> dict[str, Any]:
         """Return bins and brackets as plain JSON values; ``counts`` has exact numbers only."""
         told = {name: [[_part(one, name) for one in row] for row in self.cells] for name in _PARTS}
@@ -94,12 +100,16 @@ def range_text(one: Bracket) -> str:
     >>> range_text(Bracket(7, 7)), range_text(Bracket(7, 1234567)), range_text(Bracket(7))
     ('7', '7..1.23e6', '≥7')
     """
-    if one.status == "exact":
-        return short(int(one))
-    if one.estimate is not None:
-        return _between(one.estimate.low.__floor__(), one.estimate.high.__ceil__())
+    low, high = ends_of(one)
+    return f"≥{short(low)}" if high is None else _between(low, high)
+
+
+def ends_of(one: Bracket) -> tuple[int, int | None]:
+    """Return the ends that are shown, as whole numbers: those of the interval if there is one."""
+    if one.status != "exact" and one.estimate is not None:
+        return one.estimate.low.__floor__(), one.estimate.high.__ceil__()
     lower = 0 if one.lower is None else one.lower.__floor__()
-    return f"≥{short(lower)}" if one.upper is None else _between(lower, one.upper.__ceil__())
+    return lower, None if one.upper is None else one.upper.__ceil__()
 
 
 def _between(low: int, high: int) -> str:

@@ -16,15 +16,17 @@ from adtc.engine.record import log10
 from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Bins
+from adtc.profiles.brackets import BracketTable, ends_of
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import DifferenceTable
 from adtc.profiles.pareto import Front
 from adtc.profiles.writing import fixed, labels_of
-from adtc.show.style import count_forms, log_ticks
+from adtc.show.style import count_forms, log_ticks, range_forms
 
 Grid = list[list[float | None]]
 Texts = list[list[str]]
 
+_BELOW = 4  # the first form of ranges that takes two lines
 GAP = 0.3  # of a cell, before bins that stand apart
 
 
@@ -144,6 +146,42 @@ def heatmap_data(table: Crosstab, *, front: Front | None = None, margins: bool =
         name,
         steps,
     )
+
+
+def bracket_data(table: BracketTable) -> HeatMap:
+    """Compute what the heat map of a table of ranges shows: coloured by the middle of each."""
+    x, y = axis_data(table.x_bins), axis_data(table.y_bins)
+    by_row = [[ends_of(row[j]) for row in table.cells] for j in range(len(table.y_bins))]
+    shades: Grid = [[_middle(*ends) for ends in row] for row in by_row]
+    filled = [shade for row in shades for shade in row if shade is not None]
+    low, high = (min(filled), max(filled)) if filled else (0.0, 1.0)
+    return HeatMap(
+        x,
+        y,
+        shades,
+        (low, high) if high > low else (low - 0.5, low + 0.5),
+        tuple(log_ticks(low, high)) if high > low and filled else (),
+        f"trees, {table.status}",
+        tuple(
+            [[_range_text(form, *ends, at >= _BELOW) for ends in row] for row in by_row]
+            for at, form in enumerate(range_forms())
+        ),
+    )
+
+
+def _middle(low: int, high: int | None) -> float | None:
+    """Return the logarithm of the middle of a range; None if there may be no tree at all."""
+    top = log10(high if high is not None else low)
+    bottom = log10(max(low, 1))
+    return None if top is None or bottom is None else (top + bottom) / 2
+
+
+def _range_text(form: Callable[[Any], str], low: int, high: int | None, below: bool) -> str:
+    if not high:
+        return "" if high == 0 else f"≥{form(low)}"
+    if low == high:
+        return form(low)
+    return f"{form(low)}\N{EN DASH}{chr(10) if below else ''}{form(high)}"
 
 
 def difference_data(table: DifferenceTable) -> HeatMap:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adtc.engine.record import log10
 from adtc.errors import QueryError
+from adtc.profiles.brackets import BracketTable
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
 from adtc.profiles.decisions import Discrepancy
@@ -27,7 +28,7 @@ from adtc.show.charts import (
     penalty_data,
     tolerance_data,
 )
-from adtc.show.heatmap import Tick, difference_data, heatmap_data, thinned
+from adtc.show.heatmap import Tick, bracket_data, difference_data, heatmap_data, thinned
 from adtc.show.painting import Look, paint_heatmap
 from adtc.show.ranges import draw_losses, draw_ranges, loss_data, range_data
 from adtc.show.style import (
@@ -100,6 +101,11 @@ def _(
 ) -> Picture:
     data = heatmap_data(thing, front=front, margins=margins)
     return Picture(paint_heatmap(data, _look(look), ax))
+
+
+@plot.register
+def _(thing: BracketTable, *, ax: Any = None, **look: Any) -> Picture:
+    return Picture(paint_heatmap(bracket_data(thing), _look(look), ax))
 
 
 @plot.register

@@ -188,6 +188,12 @@ def count_forms() -> list[Callable[[int], str]]:
     return [grouped, *one_line, *(partial(_two_lines, digits=digits) for digits in (2, 1))]
 
 
+def range_forms() -> list[Callable[[int], str]]:
+    """List ways to write the ends of ranges; the last ones are for one end below the other."""
+    one_line = [partial(compact, digits=digits) for digits in (3, 2, 1)]
+    return [grouped, *one_line, *one_line]
+
+
 def _two_lines(count: int, digits: int) -> str:
     if count < _THOUSAND:
         return str(count)
