@@ -3,8 +3,9 @@
     python tools/mutants.py [PART OF A NAME ...] [--record]
 
 The list is ``tools/mutants.toml``: a file, the text there, what takes its place, and the test that
-must notice. All happens in ``build/mutants``, in a copy of the sources; for C++ only what changed
-is compiled again, at the portable level. The named tests are run on the unchanged copy first.
+must notice. All happens in copies in ``build/mutants``: of the package for changes in Python, of
+the core's sources for changes in C++, where only what changed is compiled again, at the portable
+level. The named tests are run on the unchanged copies first.
 """
 
 import argparse
@@ -18,9 +19,12 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from adtc._core import available_levels, load_level
+
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = ROOT / "build" / "mutants"
-COPY, BUILD, PACKAGE = PLACE / "copy", PLACE / "build", PLACE / "package"
+PACKAGE = PLACE / "python"  # with the installed core
+COPY, BUILD, COMPILED = PLACE / "copy", PLACE / "build", PLACE / "package"
 PAGE = ROOT / "docs" / "hardening.md"
 GREEN, RED = 0, 1  # pytest's exit codes
 SECONDS = 900
@@ -41,6 +45,16 @@ class Mutant:
         """Tell whether the core is built again."""
         return self.file.startswith("src/core/")
 
+    @property
+    def copy(self) -> Path:
+        """Find the file that is changed."""
+        return COPY / self.file if self.compiled else PACKAGE / self.file.removeprefix("src/")
+
+    @property
+    def package(self) -> Path:
+        """Find the package that is tested."""
+        return COMPILED if self.compiled else PACKAGE
+
 
 def main() -> int:
     """Try the mutants whose name holds one of the words; all without any."""
@@ -51,9 +65,9 @@ def main() -> int:
     listed = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text("utf-8"))["mutant"]
     mutants = [Mutant(**one) for one in listed]
     mutants = [m for m in mutants if not given.words or any(w in m.name for w in given.words)]
-    prepare()
-    for test in sorted({mutant.test for mutant in mutants}):
-        if tested(test) != GREEN:
+    prepare(any(mutant.compiled for mutant in mutants))
+    for test, package in sorted({(mutant.test, mutant.package) for mutant in mutants}):
+        if tested(test, package) != GREEN:
             sys.exit(f"the test {test} fails without any mutant")
     rows = []
     for mutant in mutants:
@@ -70,7 +84,7 @@ def main() -> int:
 
 def tried(mutant: Mutant) -> str:
     """Apply a mutant, run its test, and put everything back."""
-    path = COPY / mutant.file
+    path = mutant.copy
     content = path.read_text("utf-8")
     if content.count(mutant.old) != 1:
         sys.exit(f"{mutant.name}: the text is {content.count(mutant.old)} times in {mutant.file}")
@@ -78,29 +92,41 @@ def tried(mutant: Mutant) -> str:
     try:
         if mutant.compiled and not built():
             return "not built"
-        code = tested(mutant.test)
+        code = tested(mutant.test, mutant.package)
     finally:
-        path.write_text(content, "utf-8")
-        if mutant.compiled:
-            built()
+        path.write_text(content, "utf-8")  # compiled again together with the next mutant
     return {RED: "red", GREEN: "SURVIVED"}.get(code, f"code {code}")
 
 
-def prepare() -> None:
-    """Copy the sources, build the core, and lay out a package of links."""
-    for folder in ("src", "CMakeLists.txt"):
-        source, copy = ROOT / folder, COPY / folder
-        for file in [source] if source.is_file() else source.rglob("*"):
-            place = copy / file.relative_to(source) if source.is_dir() else copy
-            if file.is_file() and "__pycache__" not in file.parts and changed(file, place):
-                place.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, place)  # files that are the same keep their times
+def prepare(compiled: bool) -> None:
+    """Copy the package and, to compile it, the core; build it once as it is."""
+    copied(ROOT / "src" / "adtc", PACKAGE / "adtc")
+    for level in available_levels():
+        library = Path(load_level(level).__file__ or "")
+        copied(library, PACKAGE / "adtc" / library.name)
+    if not compiled:
+        return
+    for name in ("src/core", "CMakeLists.txt"):
+        copied(ROOT / name, COPY / name)
     command = [
         "cmake", "-G", "Ninja", "-S", str(COPY), "-B", str(BUILD), "-DADTC_LEVELS=portable",
         f"-DPython_EXECUTABLE={sys.executable}",
     ]  # fmt: skip
     if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode or not built():
         sys.exit("the core cannot be built")
+    for source in (ROOT / "src" / "adtc").iterdir():
+        place = COMPILED / "adtc" / source.name
+        if not place.exists():
+            place.symlink_to(source)
+
+
+def copied(source: Path, place: Path) -> None:
+    """Copy what differs; files that are the same keep their times."""
+    for file in [source] if source.is_file() else source.rglob("*"):
+        there = place / file.relative_to(source)
+        if file.is_file() and "__pycache__" not in file.parts and changed(file, there):
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, there)
 
 
 def changed(file: Path, copy: Path) -> bool:
@@ -112,22 +138,18 @@ def built() -> bool:
     """Build what changed."""
     for command in (
         ["ninja", "-C", str(BUILD)],
-        ["cmake", "--install", str(BUILD), "--prefix", str(PACKAGE)],
+        ["cmake", "--install", str(BUILD), "--prefix", str(COMPILED)],
     ):
         if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
             return False
-    for source in (COPY / "src" / "adtc").iterdir():
-        place = PACKAGE / "adtc" / source.name
-        if not place.exists():
-            place.symlink_to(source)
     return True
 
 
-def tested(test: str) -> int:
-    """Run a test on the copy; -S keeps the hook of an editable installation out."""
+def tested(test: str, package: Path) -> int:
+    """Run a test on a package; -S keeps the hook of an editable installation out."""
     environment = {
         **os.environ,
-        "PYTHONPATH": f"{PACKAGE}{os.pathsep}{sysconfig.get_path('purelib')}",
+        "PYTHONPATH": f"{package}{os.pathsep}{sysconfig.get_path('purelib')}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "CI": "1",  # Hypothesis then draws the same examples each time
     }

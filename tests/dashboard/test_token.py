@@ -1,5 +1,6 @@
 """The token of the first link: nobody gets in without it, and it does not stay in the address."""
 
+import asyncio
 import re
 from typing import Any
 
@@ -110,3 +111,23 @@ def test_small_leaves_show_no_numbers_anywhere() -> None:
 def test_a_strange_limit_is_refused(small: Profile) -> None:
     with pytest.raises(QueryError, match="small is -1, expected a whole number of at least 0"):
         make_app(small, small=-1)
+
+
+def test_a_query_that_is_not_ascii_is_refused(small: Profile) -> None:
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def ask() -> None:
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "path": "/api/count",
+            "headers": [(b"host", b"localhost")],
+        }
+        await make_app(small)({**scope, "query_string": b"a\xb5=1"}, None, send)
+
+    asyncio.run(ask())
+    assert sent[0]["status"] == 400
+    assert b"is not ASCII" in sent[1]["body"]

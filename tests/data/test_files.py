@@ -228,3 +228,11 @@ def test_a_missing_value_that_is_no_text_is_refused(tmp_path):
     path.write_text("a,y\n1,0\n0,1\n", encoding="utf-8")
     with pytest.raises(DataError, match=r"'\?' is not UTF-8 text, as it should be here"):
         read(path, target="y", na=["\ud800"])
+
+
+def test_a_parquet_file_whose_names_are_no_text_is_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"abc": [1, 2], "y": [0, 1]}), path, store_schema=False)
+    path.write_bytes(path.read_bytes().replace(b"abc", b"a\xe9c"))
+    with pytest.raises(DataError, match=r"a\.parquet' cannot be read as Parquet: .*decode"):
+        read(path, target="y")

@@ -85,3 +85,8 @@ def test_a_run_goes_through_after_one_was_stopped(data) -> None:
         assert adtc.count(data, SPACE, "acc >= 0.7") == expected
     with pytest.raises(ADTCError):
         adtc.count(data, SPACE, "acc >= x")
+
+
+def test_a_limit_beyond_any_memory_is_none(data) -> None:
+    monitor = adtc.Monitor(resident_limit=10**25)
+    assert adtc.count(data, adtc.Space(max_depth=1), monitor=monitor) > 0

@@ -95,3 +95,10 @@ def test_values_that_floats_cannot_tell_apart_are_sorted_exactly():
     found = distinct_values(column)
     assert found.distinct == (*sorted(near), None)
     assert [found.distinct[code] for code in found.codes] == fractions(column)
+
+
+def test_the_number_of_rows_is_divided_exactly():
+    data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    found = adtc.profile(data, adtc.Space(max_depth=1), ["size", "error"])
+    assert found.where("1/3 / N >= 1/9").count == found.count
+    assert found.where("size <= 1/3 / N").count == 0

@@ -111,6 +111,8 @@ def _objection(scope: Scope) -> tuple[str, int]:
         return "this server answers requests to 127.0.0.1 and localhost only.", 403
     if scope["method"] not in ("GET", "HEAD"):
         return f"{scope['method']} is not possible here: the dashboard only reads.", 405
+    if not scope["query_string"].isascii():
+        return "the query is not ASCII: write other characters as %XX.", 400
     return "", 200
 
 

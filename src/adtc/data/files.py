@@ -90,7 +90,7 @@ def _read_parquet(path: Path) -> Any:
     try:
         with path.open("rb") as file:  # Arrow opens no file whose name is not UTF-8
             return pq.ParquetFile(file).read()
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names may be no text
         raise DataError(f"'{path}' cannot be read as Parquet: {one_line(error)}.") from None
 
 

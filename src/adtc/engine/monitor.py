@@ -77,7 +77,7 @@ class Monitor:
         if self.time_limit is not None:
             self.control.set_time_limit(max(0.0, self.time_left or 0.0))
         if self.resident_limit is not None:
-            self.control.set_resident_limit(self.resident_limit)
+            self.control.set_resident_limit(min(self.resident_limit, 2**63 - 1))
 
     @property
     def answers(self) -> bool:

@@ -407,7 +407,7 @@ class Profile:
                 f"{sentence} A profile knows the metrics it was made with: name this one among "
                 f"them and make it anew."
             )
-        terms = {**self.metrics, "N": Number(self.record.data["rows"])}
+        terms = {**self.metrics, "N": Number(Fraction(self.record.data["rows"]))}
         return settle(substitute(x, terms), self._extreme)
 
     def _extreme(self, call: Call) -> Fraction | None:
