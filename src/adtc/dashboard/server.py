@@ -9,6 +9,7 @@ from adtc.cache import LRUCache
 from adtc.dashboard import panels
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
+from adtc.dashboard.ranging import Ranged, RangedSession
 from adtc.dashboard.session import Session
 from adtc.dashboard.side import Place
 from adtc.errors import ADTCError, QueryError
@@ -19,8 +20,6 @@ from adtc.show.assets import KINDS, asset, asset_names
 if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
-
-    from adtc.dashboard.ranging import Ranged
 
 Answering = Callable[[Session, Query], Any]
 
@@ -211,8 +210,6 @@ def _session(
 ) -> Session:
     if isinstance(profile, Profile):
         return Session(profile, compare, titles, small=small)
-    from adtc.dashboard.ranging import RangedSession
-
     if compare is not None:
         raise QueryError(
             f"a profile that is {profile.status} cannot be compared; show it alone (without "

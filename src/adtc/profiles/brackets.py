@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 from adtc.engine.bracket import Bracket
 from adtc.engine.record import RunRecord, Status
+from adtc.hooks import hook
 from adtc.profiles.bins import Bins
 from adtc.profiles.writing import aligned, html_table, short
 
@@ -63,8 +63,7 @@ class BracketTable:
 
     def plot(self, **options: Any) -> Any:
         """Draw the heat map, a range in each cell; see ``adtc.show.plot`` for the options."""
-        # `show` stands above this room; a method that people expect here may reach for it late.
-        return import_module("adtc.show").plot(self, **options)
+        return hook("plot")(self, **options)
 
     def to_json(self) -> dict[str, Any]:
         """Return bins and brackets as plain JSON values; ``counts`` has exact numbers only."""
