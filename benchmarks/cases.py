@@ -29,7 +29,7 @@ from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question, ask
 from adtc.engine.run import opened
 from adtc.engine.switches import Switches
-from adtc.profiles.voting import votes_of
+from adtc.profiles.people.voting import votes_of
 
 SECONDS, GIGABYTES = 120, 8  # no case may take more
 _ALL_ON = Switches()

@@ -9,7 +9,7 @@ run takes where each has a core of its own.
 import time
 
 import adtc
-from adtc.engine.workers import connected
+from adtc.engine.executors.workers import connected
 
 TABLE, BINS, METRICS, WHERE = "german-credit", 2, ["size", "acc"], "acc >= 0.755"
 SPACE = adtc.Space(max_depth=5, relminsup=0.02)

@@ -79,7 +79,7 @@ def command(asked: dict) -> list[str]:
 def answer(asked: dict) -> dict:
     """Profile the table, and digest the cells."""
     import adtc
-    from adtc.engine.workers import connected
+    from adtc.engine.executors.workers import connected
 
     data = adtc.load_dataset(asked["table"], nbins=asked["nbins"])
     space = adtc.Space(max_depth=asked["maxdep"], relminsup=asked["relminsup"])

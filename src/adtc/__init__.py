@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from adtc.certificates.checking import verify
     from adtc.certificates.claims import certify, certify_alternative
     from adtc.data import Data, datasets, describe, load_dataset, read
-    from adtc.engine.bracket import Bracket
-    from adtc.engine.checkpoint import Checkpoint
-    from adtc.engine.explain import explain
+    from adtc.engine.executors.checkpoint import Checkpoint
+    from adtc.engine.forecast.explain import explain
+    from adtc.engine.limits.bracket import Bracket
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
     from adtc.engine.questions import count, evaluate, exists, model_tensor, optimize
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from adtc.errors import ADTCError
     from adtc.estimator import TreeSetClassifier, as_estimator
     from adtc.models import TreeModel
-    from adtc.profiles.auditing import audit
-    from adtc.profiles.bounding import bound
-    from adtc.profiles.estimating import estimate
+    from adtc.profiles.audits.auditing import audit
     from adtc.profiles.fronts import pareto
+    from adtc.profiles.inexact.bounding import bound
+    from adtc.profiles.inexact.estimating import estimate
     from adtc.profiles.making import profile
     from adtc.profiles.posterior import Posterior, posterior
     from adtc.profiles.profile import Profile
     from adtc.profiles.reliance import reliance
-    from adtc.profiles.store import load_profile
+    from adtc.profiles.saved.store import load_profile
     from adtc.show import plot
 
 __all__ = [
@@ -79,10 +79,10 @@ _HOMES = {
     "adtc.certificates.checking": ("verify",),
     "adtc.certificates.claims": ("certify", "certify_alternative"),
     "adtc.data": ("Data", "datasets", "describe", "load_dataset", "read"),
-    "adtc.engine.bracket": ("Bracket",),
-    "adtc.engine.checkpoint": ("Checkpoint",),
+    "adtc.engine.limits.bracket": ("Bracket",),
+    "adtc.engine.executors.checkpoint": ("Checkpoint",),
     "adtc.engine.questions": ("count", "evaluate", "exists", "model_tensor", "optimize"),
-    "adtc.engine.explain": ("explain",),
+    "adtc.engine.forecast.explain": ("explain",),
     "adtc.engine.monitor": ("Monitor",),
     "adtc.engine.query": ("Space",),
     "adtc.engine.score": ("score",),
@@ -90,13 +90,13 @@ _HOMES = {
     "adtc.estimator": ("TreeSetClassifier", "as_estimator"),
     "adtc.models": ("TreeModel",),
     "adtc.profiles": ("Profile", "profile"),
-    "adtc.profiles.auditing": ("audit",),
-    "adtc.profiles.bounding": ("bound",),
-    "adtc.profiles.estimating": ("estimate",),
+    "adtc.profiles.audits.auditing": ("audit",),
+    "adtc.profiles.inexact.bounding": ("bound",),
+    "adtc.profiles.inexact.estimating": ("estimate",),
     "adtc.profiles.fronts": ("pareto",),
     "adtc.profiles.posterior": ("Posterior", "posterior"),
     "adtc.profiles.reliance": ("reliance",),
-    "adtc.profiles.store": ("load_profile",),
+    "adtc.profiles.saved.store": ("load_profile",),
     "adtc.show": ("plot",),
 }
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 import adtc
 from adtc.cli import main
 from adtc.errors import TooLargeError
-from adtc.profiles.auditing import Inquiry
+from adtc.profiles.audits.auditing import Inquiry
 
 
 def run(*args: str, given: str | None = None) -> Result:

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from adtc.cli import main
-from adtc.engine import checkpoint
+from adtc.engine.executors import checkpoint
 
 ASKED = ["german-credit", "--nbins", "2", "--maxdep", "3", "--relminsup", "0.1", "--quiet"]
 

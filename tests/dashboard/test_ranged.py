@@ -8,8 +8,8 @@ from browsing import Watched, serving
 
 import adtc
 from adtc.profiles import Profile
-from adtc.profiles.bounding import BoundedProfile
-from adtc.profiles.estimating import EstimatedProfile
+from adtc.profiles.inexact.bounding import BoundedProfile
+from adtc.profiles.inexact.estimating import EstimatedProfile
 
 testclient = pytest.importorskip("starlette.testclient", reason="the dashboard needs starlette")
 

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.data import Data
-from adtc.data.batches import TableBatches
 from adtc.data.description import describe_sheet
-from adtc.data.ranks import Buckets, keys_of, values_of
 from adtc.data.sheet import frame_sheet
-from adtc.data.streaming import stream_sheet
+from adtc.data.stream.batches import TableBatches
+from adtc.data.stream.ranks import Buckets, keys_of, values_of
+from adtc.data.stream.streaming import stream_sheet
 from adtc.data.warnings import table_warnings
 from adtc.errors import DataError
 
@@ -128,9 +128,9 @@ def numbers(order):
     "binning", [{"nbins": 7}, {"nbins": 300}, {"nbins": 5, "binning": "width"}]
 )
 def test_many_different_numbers(order, binning, monkeypatch):
-    monkeypatch.setattr("adtc.data.ranks.COLLECTED", 50)
-    monkeypatch.setattr("adtc.data.ranks.EDGES", 128)
-    monkeypatch.setattr("adtc.data.tally.EDGES", 128)
+    monkeypatch.setattr("adtc.data.stream.ranks.COLLECTED", 50)
+    monkeypatch.setattr("adtc.data.stream.ranks.EDGES", 128)
+    monkeypatch.setattr("adtc.data.stream.tally.EDGES", 128)
     table = numbers(order)
     asked = {"target": "y", "sensitive": "z", **binning}
     sheet = stream_sheet(TableBatches(table, False, 3_000), most_values=500, **asked)

@@ -15,7 +15,7 @@ from adtc.algebra.semirings import COUNT
 from adtc.data.bits import pack
 from adtc.engine import fast
 from adtc.engine.backward import run_backward, votes, votes_of_rows
-from adtc.engine.keys import key_integers
+from adtc.engine.plan.keys import key_integers
 from adtc.engine.query import ask
 from adtc.engine.switches import Switches
 from adtc.errors import CancelledError, TooLargeError

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import adtc
-from adtc.engine.bracket import Bracket, Interval
+from adtc.engine.limits.bracket import Bracket, Interval
 from adtc.engine.results import Count, Existence, number_of_trees
 from adtc.errors import NotExactError
 

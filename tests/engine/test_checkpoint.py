@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adtc
-from adtc.engine import checkpoint as checkpoints
 from adtc.engine import fast
+from adtc.engine.executors import checkpoint as checkpoints
+from adtc.engine.executors.parts import content_key, first_features, paths_of_features
 from adtc.engine.lattice import numbered_paths, path_counts, path_number
-from adtc.engine.parts import content_key, first_features, paths_of_features
 from adtc.engine.run import opened
 from adtc.errors import DataError, LimitError, QueryError
-from adtc.profiles.voting import votes_of
+from adtc.profiles.people.voting import votes_of
 
 SPACE = adtc.Space(max_depth=4, minsup=2)
 METRICS = ["size", "error"]
@@ -252,7 +252,8 @@ def test_keys_tell_arrays_apart_that_have_the_same_bytes():
 
 RUN = """
 import sys, adtc
-from adtc.engine import checkpoint, parts
+from adtc.engine.executors import checkpoint
+from adtc.engine.executors import parts
 checkpoint._WORTH = 0.0
 data = adtc.load_dataset("german-credit", nbins=2)
 monitor = adtc.Monitor(threads=2, checkpoint=adtc.Checkpoint(sys.argv[1]))

@@ -15,11 +15,11 @@ import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit as circuits
 from adtc.engine import fast
+from adtc.engine.exact.limbs import counts_of, total_of
+from adtc.engine.executors.parts import ranges
 from adtc.engine.levels import all_trees
-from adtc.engine.parts import ranges
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
-from adtc.engine.wide import counts_of, total_of
 from strategies import problems
 
 NUMBERS = st.lists(st.integers(0, 9), max_size=12)

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import adtc
-from adtc.engine import tasks, workers
-from adtc.engine.cluster import RemoteCircuit
-from adtc.engine.keys import added_up, key_integers, packed_keys
-from adtc.engine.wide import counts_of, limbs_of
+from adtc.engine.exact.limbs import counts_of, limbs_of
+from adtc.engine.executors import tasks, workers
+from adtc.engine.executors.cluster import RemoteCircuit
+from adtc.engine.plan.keys import added_up, key_integers, packed_keys
 from adtc.errors import CancelledError, LimitError, QueryError, TooLargeError
-from adtc.profiles.voting import votes_of
+from adtc.profiles.people.voting import votes_of
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # scheduler and nannies live in this process: a warning must not end one of their threads
@@ -138,7 +138,7 @@ def killer(stage: str, spared: Path | None, pause: float = 0.5) -> Any:
         name = "killer"
 
         def setup(self, worker: Any) -> None:
-            from adtc.engine import tasks
+            from adtc.engine.executors import tasks
 
             self.plain = plain = getattr(tasks, stage)
 
@@ -151,7 +151,7 @@ def killer(stage: str, spared: Path | None, pause: float = 0.5) -> Any:
             setattr(tasks, stage, deadly)
 
         def teardown(self, worker: Any) -> None:
-            from adtc.engine import tasks
+            from adtc.engine.executors import tasks
 
             setattr(tasks, stage, self.plain)
 

@@ -24,7 +24,7 @@ from adtc.algebra.formula import (
     parse_term,
     value,
 )
-from adtc.engine.columns import (
+from adtc.engine.exact.columns import (
     Lookup,
     Ratios,
     combine,

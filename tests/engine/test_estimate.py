@@ -9,16 +9,16 @@ from hypothesis import given, settings
 import adtc
 from adtc import _core
 from adtc.algebra.semirings import COUNT
-from adtc.engine import circuit, refusal
+from adtc.engine import circuit
 from adtc.engine.bounds import outside_pass
-from adtc.engine.estimate import box, ceiling, draw, estimated_distinct
-from adtc.engine.forecast import forecast
+from adtc.engine.forecast.estimate import box, ceiling, draw, estimated_distinct
+from adtc.engine.forecast.foresee import forecast, refusal
+from adtc.engine.forecast.occupancy import CLUMP, boxes, clump_size
+from adtc.engine.forecast.refusal import refuse_if_too_large
 from adtc.engine.monitor import Monitor
-from adtc.engine.occupancy import CLUMP, boxes, clump_size
 from adtc.engine.plan import make_plan
 from adtc.engine.prepare import prepare
 from adtc.engine.query import ask
-from adtc.engine.refusal import refuse_if_too_large
 from adtc.engine.switches import Switches
 from adtc.errors import CancelledError, TooLargeError
 from strategies import problems

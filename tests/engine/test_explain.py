@@ -7,10 +7,10 @@ import pytest
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine import explain as explaining
 from adtc.engine import fast, prepare
-from adtc.engine.estimate import bits_of_all_trees
-from adtc.engine.explain import analyze
+from adtc.engine.forecast import explain as explaining
+from adtc.engine.forecast.estimate import bits_of_all_trees
+from adtc.engine.forecast.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
 from adtc.engine.levels import all_trees
 from adtc.engine.monitor import Monitor

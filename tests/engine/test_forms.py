@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adtc.engine.forms import Span, solve
+from adtc.engine.plan.forms import Span, solve
 
 NUMBERS = st.integers(-(10**18), 10**18) | st.integers(-3, 3)
 

@@ -5,7 +5,7 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adtc.engine.intervals import share_interval
+from adtc.engine.limits.intervals import share_interval
 
 
 def tail(hits: int, draws: int, share: float) -> float:

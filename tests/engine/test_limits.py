@@ -12,8 +12,8 @@ import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast
 from adtc.engine.executors import run_jobs
-from adtc.engine.forms import SMALL
 from adtc.engine.monitor import Monitor
+from adtc.engine.plan.forms import SMALL
 from adtc.engine.query import ask
 from adtc.engine.switches import Switches
 from adtc.errors import ADTCError, CancelledError, TooLargeError

@@ -7,7 +7,7 @@ import adtc
 from adtc.algebra.formula import parse_term
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import depth
-from adtc.engine.narrow import absorbed, by_depth, narrowed
+from adtc.engine.plan.narrow import absorbed, by_depth, narrowed
 from adtc.engine.query import ask
 
 

@@ -10,9 +10,9 @@ from adtc.algebra.formula import all_of, value
 from adtc.algebra.metrics import LeafRows, RowGroup, Vocabulary, additive
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Leaf, Split, Tree, leaf_of, paths
-from adtc.engine.columns import evaluate, fractions
+from adtc.engine.exact.columns import evaluate, fractions
 from adtc.engine.plan import Form, Plan, make_plan
-from adtc.engine.pushing import parts_of
+from adtc.engine.plan.pushing import parts_of
 from adtc.engine.query import Question, ask, row_groups, schema_of
 from adtc.errors import TooLargeError
 from strategies import formulas, problems

@@ -10,7 +10,7 @@ from adtc.algebra.formula import And, Not, Or, parse
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast
 from adtc.engine.plan import make_plan
-from adtc.engine.pushing import normal, parts_of
+from adtc.engine.plan.pushing import normal, parts_of
 from adtc.engine.query import ask
 from adtc.engine.switches import Switches
 from strategies import Formula, conjunction, disjunction, draw_bound, negation, problems

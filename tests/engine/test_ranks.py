@@ -14,11 +14,11 @@ import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Leaf, Split, Tree, depth, size
 from adtc.engine import fast
+from adtc.engine.exact.limbs import counts_of
 from adtc.engine.query import ask
 from adtc.engine.ranks import Ranks
 from adtc.engine.score import score
 from adtc.engine.switches import Switches
-from adtc.engine.wide import counts_of
 from adtc.errors import QueryError
 from strategies import problems
 

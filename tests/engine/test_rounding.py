@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 import adtc
 from adtc.algebra.semirings import COUNT
 from adtc.engine import fast
-from adtc.engine.forms import SMALL, Form
-from adtc.engine.multipliers import _simple
 from adtc.engine.plan import Budget, make_plan
+from adtc.engine.plan.forms import SMALL, Form
+from adtc.engine.plan.multipliers import _simple
+from adtc.engine.plan.rounding import rounded
 from adtc.engine.prepare import prepare
 from adtc.engine.query import ask
-from adtc.engine.rounding import rounded
 from adtc.engine.switches import Switches
 
 SPACE = adtc.Space(max_depth=3, relminsup="0.05")

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adtc.engine.wide import counts_of, limbs_of, sums_of, total_of
+from adtc.engine.exact.limbs import counts_of, limbs_of, sums_of, total_of
 
 COUNTS = st.lists(st.integers(0, 2**200), max_size=20)
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import adtc
 import oracle
 from adtc.algebra.semirings import COUNT
-from adtc.engine.limits import no_better
+from adtc.engine.limits.beforehand import no_better
+from adtc.engine.limits.within import Reached, deepest, most_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.run import Run
-from adtc.engine.within import Reached, deepest, most_trees
 from adtc.errors import CancelledError, LimitError, NotExactError
 from test_agreement import plain, questions
 

@@ -14,8 +14,8 @@ import adtc
 import oracle
 from adtc.algebra.trees import parse_tree
 from adtc.errors import ADTCError, QueryError, TooLargeError
-from adtc.profiles.auditing import Inquiry
-from adtc.profiles.rates import decision_counts, impact_ratios, small_groups
+from adtc.profiles.audits.auditing import Inquiry
+from adtc.profiles.audits.rates import decision_counts, impact_ratios, small_groups
 from strategies import problems
 from test_agreement import data_of, plain, space_of
 
@@ -295,7 +295,7 @@ def test_json_has_the_promised_keys():
 
 def test_a_limit_leaves_open_what_it_interrupts(monkeypatch):
     data, _ = loans()
-    from adtc.profiles import auditing
+    from adtc.profiles.audits import auditing
 
     def full(*args, **options):
         raise TooLargeError("too many cells: ask for less.")

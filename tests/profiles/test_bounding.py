@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 import adtc
 import oracle
-from adtc.engine.coarse import coarsened
+from adtc.engine.plan.coarse import coarsened
 from adtc.engine.query import ask
 from adtc.errors import QueryError
 from test_agreement import questions

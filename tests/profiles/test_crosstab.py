@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adtc
-from adtc.engine.columns import Ratios
+from adtc.engine.exact.columns import Ratios
 from adtc.profiles.bins import Bin, Bins, make_bins
 from adtc.profiles.crosstab import Crosstab, crosstab
 from adtc.profiles.writing import places_for, scientific

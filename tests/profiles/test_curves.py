@@ -13,7 +13,7 @@ from voting_samples import baselines, labels_of, samples
 
 import adtc
 import oracle
-from adtc.engine.wide import counts_of, limbs_of
+from adtc.engine.exact.limbs import counts_of, limbs_of
 from adtc.errors import QueryError
 from adtc.profiles.marginals import Moments
 from adtc.profiles.profile import Profile

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.semirings import COUNT
-from adtc.engine.limits import lower_limit
+from adtc.engine.limits.beforehand import lower_limit
 from adtc.engine.query import ask
 from adtc.errors import CancelledError, QueryError, TooLargeError, UnknownMetricError
 from adtc.profiles import fronts

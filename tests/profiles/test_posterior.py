@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 import adtc
 import oracle
 from adtc.algebra.trees import Leaf, Split, Tree
-from adtc.engine import mixture
-from adtc.engine.likely import LikelyTrees
+from adtc.engine.bayes import mixture
+from adtc.engine.bayes.likely import LikelyTrees
 from adtc.errors import CancelledError, DataError, QueryError, TooLargeError
 from strategies import problems
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 import adtc
-from adtc.engine.columns import Ratios, fractions
-from adtc.engine.values import distinct_values
-from adtc.engine.wide import counts_of
+from adtc.engine.exact.columns import Ratios, fractions
+from adtc.engine.exact.limbs import counts_of
+from adtc.engine.exact.values import distinct_values
 from strategies import problems
 
 METRICS = ["size", "error", "acc", "f1"]

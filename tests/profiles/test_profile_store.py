@@ -21,10 +21,10 @@ from hypothesis import strategies as st
 
 import adtc
 from adtc.algebra.metrics import additive
+from adtc.engine.exact.limbs import counts_of
 from adtc.engine.ranks import Ranks
-from adtc.engine.wide import counts_of
-from adtc.profiles import archive
-from adtc.profiles.store import load_profile, save_profile
+from adtc.profiles.saved import archive
+from adtc.profiles.saved.store import load_profile, save_profile
 from strategies import problems
 
 

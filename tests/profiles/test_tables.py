@@ -14,7 +14,7 @@ from test_curves import trees_by
 
 import adtc
 from adtc.algebra.formula import Name
-from adtc.engine.wide import limbs_of
+from adtc.engine.exact.limbs import limbs_of
 from adtc.profiles.profile import Profile
 from adtc.profiles.tables import RECORD
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import adtc
 import oracle
-from adtc.engine.keys import key_integers
+from adtc.engine.plan.keys import key_integers
 from adtc.engine.switches import Switches
 from adtc.engine.uses import MOST_VARIABLES, Uses
 from adtc.errors import QueryError, TooLargeError

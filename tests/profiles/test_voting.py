@@ -10,7 +10,7 @@ from hypothesis import given, settings
 import adtc
 import oracle
 from adtc.errors import QueryError, UnknownColumnError
-from adtc.profiles.voting import votes_of
+from adtc.profiles.people.voting import votes_of
 from test_agreement import questions
 
 TABLE = {

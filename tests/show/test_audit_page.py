@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import adtc
-from adtc.profiles.audited import Audit
-from adtc.profiles.rates import GroupCounts
+from adtc.profiles.audits.audited import Audit
+from adtc.profiles.audits.rates import GroupCounts
 from adtc.show.audit_pictures import selection_bars, trade_off
 from adtc.show.audit_words import metric_text, sentences
 from adtc.show.groups import NOT_SHOWN, audit_rows

@@ -13,7 +13,7 @@ import adtc
 from adtc.algebra.trees import Leaf, Split
 from adtc.errors import QueryError
 from adtc.profiles import Profile
-from adtc.profiles.rates import group_counts
+from adtc.profiles.audits.rates import group_counts
 from adtc.show import groups
 from adtc.show.exhibits import best_trees, spread_over
 from adtc.show.report import report_html

@@ -16,7 +16,7 @@ import adtc
 import oracle
 from adtc.engine.switches import Switches
 from adtc.errors import QueryError
-from adtc.profiles.voting import votes_of
+from adtc.profiles.people.voting import votes_of
 from strategies import number_of_trees
 from test_agreement import data_of, plain, space_of
 

@@ -15,7 +15,7 @@ from target import ACCEPTED, Trial, WrongError
 
 import adtc
 from adtc.certificates import verify as verifier
-from adtc.profiles.archive import write_archive
+from adtc.profiles.saved.archive import write_archive
 
 DIGITS = 64
 PEOPLE = """\

@@ -24,8 +24,8 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.questions import count
 from adtc.engine.spaces import space_from_json
 from adtc.errors import ADTCError, DataError, NotExactError, QueryError, TooLargeError
-from adtc.profiles.verification import Verification
-from adtc.profiles.verification import verify as verify_profile
+from adtc.profiles.saved.verification import Verification
+from adtc.profiles.saved.verification import verify as verify_profile
 
 _PACKED = b"PK"  # how a saved profile begins
 
@@ -67,7 +67,7 @@ def verify(
     A certificate is checked by code that shares nothing with the engine: it reads the table, makes
     the features, scores the trees shown and counts by a plain recursion, or by the least value of
     one linear form. Where that would take more than about a minute, the engine counts again, and
-    the answer says so. Of a profile, see `adtc.profiles.verification`.
+    the answer says so. Of a profile, see `adtc.profiles.saved.verification`.
 
     Examples
     --------

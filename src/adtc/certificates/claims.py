@@ -31,7 +31,7 @@ from adtc.engine.run import Engine
 from adtc.engine.score import score
 from adtc.engine.spaces import space_to_json
 from adtc.errors import NotExactError, QueryError, UnknownColumnError, unknown
-from adtc.profiles.rates import interval
+from adtc.profiles.audits.rates import interval
 
 Claim = Literal["count", "existence", "optimum", "none"]
 CLAIMS = ("count", "existence", "optimum", "none")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from adtc.data.bits import Rows
     from adtc.data.outline import Outline
     from adtc.data.sheet import Sheet
-    from adtc.data.streamed import StreamSheet
+    from adtc.data.stream.streamed import StreamSheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
 
@@ -205,8 +205,8 @@ class Asked:
         """Read the columns of the table: a bundled one by its name, else files."""
         from adtc.data import datasets
         from adtc.data.datasets import dataset_sheet
-        from adtc.data.folders import is_glob
         from adtc.data.read import read_sheet
+        from adtc.data.stream.folders import is_glob
         from adtc.errors import DataError, unknown
 
         reading = {**self.reading, "watch": watch, "describing": not need_target}
@@ -289,8 +289,8 @@ class Asked:
 
     def _which_target(self) -> str:
         """Ask for the target; the usual place of it is named, but not taken."""
-        from adtc.data.file_batches import FileBatches
-        from adtc.data.folders import table_files
+        from adtc.data.stream.file_batches import FileBatches
+        from adtc.data.stream.folders import table_files
 
         file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
         columns = FileBatches(table_files(self.table), **file).schema.names
@@ -310,7 +310,7 @@ def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
         if resume:
             raise QueryError("--resume goes on from a folder: give it with --checkpoint FOLDER.")
         return run
-    from adtc.engine.checkpoint import Checkpoint
+    from adtc.engine.executors.checkpoint import Checkpoint
 
     return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
 
@@ -329,8 +329,8 @@ def _with_client(run: dict[str, Any]) -> dict[str, Any]:
             "parts are kept on this machine or computed on others: give either --checkpoint or "
             "--dask."
         )
+    from adtc.engine.executors.workers import connected
     from adtc.engine.monitor import usable_cores
-    from adtc.engine.workers import connected
 
     workers = run.get("threads") or usable_cores()
     found = connected(address, insecure=insecure, workers=workers)

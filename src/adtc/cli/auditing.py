@@ -15,7 +15,7 @@ from adtc.cli.running import watched
 if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.models import TreeModel
-    from adtc.profiles.audited import Audit
+    from adtc.profiles.audits.audited import Audit
 
 
 @table_command(
@@ -156,7 +156,7 @@ def _check(
 def _answered(asked: Asked, data: "Data", options: dict[str, Any]) -> "Audit":
     """Search, as far as the limits allow."""
     from adtc.errors import TooLargeError
-    from adtc.profiles.auditing import Inquiry
+    from adtc.profiles.audits.auditing import Inquiry
 
     monitor = asked.monitor()
     given = {name: value for name, value in options.items() if value is not None}

@@ -12,7 +12,7 @@ from adtc.cli.output import Answer, Line
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from adtc.profiles.bounding import BoundedProfile
+    from adtc.profiles.inexact.bounding import BoundedProfile
 
 BOUNDED = (
     Option("--bounded", section=RUN, is_flag=True,

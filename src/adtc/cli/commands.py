@@ -174,7 +174,7 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
 )  # fmt: skip
 def explain(asked: Asked, metrics: tuple[str, ...], run_it: bool) -> Answer:
     """Show how a question would be answered and what it would cost."""
-    from adtc.engine.explain import analyze, explain
+    from adtc.engine.forecast.explain import analyze, explain
 
     about = (asked.data(), asked.space(), asked.where, metrics)
     if not run_it:

@@ -32,7 +32,7 @@ def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Report:
     found = _found(asked, data, sure)
     if not found:
         return {"nearest": None}, []
-    from adtc.profiles.audit_json import nearest_json
+    from adtc.profiles.audits.audit_json import nearest_json
 
     head = Line("the nearest that trees come to each condition:")
     return {"nearest": [nearest_json(one) for one in found]}, [

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from adtc.data import Data
-    from adtc.engine.bracket import Bracket
+    from adtc.engine.limits.bracket import Bracket
     from adtc.engine.results import Number
-    from adtc.profiles.brackets import BracketTable
-    from adtc.profiles.estimating import EstimatedProfile
+    from adtc.profiles.inexact.brackets import BracketTable
+    from adtc.profiles.inexact.estimating import EstimatedProfile
 
 
 SECONDS, LEAST = 5.0, 0.5  # for an estimate that nobody asked for
@@ -137,7 +137,7 @@ def with_drawn(
     number: "Number", asked: Asked, data: "Data | None", metrics: list[str]
 ) -> "tuple[Number, EstimatedProfile | None]":
     """Add an estimate of the asked space to an answer about a part of it."""
-    from adtc.engine.bracket import Bracket
+    from adtc.engine.limits.bracket import Bracket
 
     if not isinstance(number, Bracket) or data is None:
         return number, None

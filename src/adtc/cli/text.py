@@ -9,7 +9,7 @@ from adtc.cli.output import Line
 if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
     from adtc.data import Data
-    from adtc.engine.bracket import Bracket
+    from adtc.engine.limits.bracket import Bracket
     from adtc.engine.record import RunRecord
 
 LONGEST = 60  # digits that a person may still want to see
@@ -43,7 +43,7 @@ def answer(count: "int | Bracket", status: str, more: str = "") -> Line:
     --------
     >>> answer(2, "exact").text, answer(0, "exact", " in 0 cells").text
     ('2 trees (exact)', '0 trees in 0 cells (exact): no tree exists')
-    >>> from adtc.engine.bracket import Bracket
+    >>> from adtc.engine.limits.bracket import Bracket
     >>> answer(Bracket(17390, 10**9, finished="depth at most 2"), "partial").text
     'between 17,390 and 1,000,000,000 trees (partial: the first is exact for depth at most 2)'
     """

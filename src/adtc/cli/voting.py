@@ -15,9 +15,9 @@ from adtc.cli.profiling import check_picture, picture
 from adtc.cli.sources import Opened, is_saved, opened, source_command
 
 if TYPE_CHECKING:
-    from adtc.profiles.decisions import Discrepancy
-    from adtc.profiles.measures import PeopleShare, PersonMeasure
     from adtc.profiles.people import VoteShares
+    from adtc.profiles.people.decisions import Discrepancy
+    from adtc.profiles.people.measures import PeopleShare, PersonMeasure
 
 _FEW = 20  # new rows that are shown without being asked for
 
@@ -46,7 +46,7 @@ class Wanted:
     def check(self) -> None:
         """Refuse what cannot be meant, before any work is done."""
         from adtc.errors import QueryError
-        from adtc.profiles.measures import read_share
+        from adtc.profiles.people.measures import read_share
 
         if self.delta is not None:
             read_share("delta", self.delta)
@@ -183,7 +183,7 @@ class _Told:
 
 def _row_lines(votes: "VoteShares", rows: tuple[int, ...]) -> list[Line]:
     """Write the votes on some rows: number and share per class."""
-    from adtc.profiles.measures import divided, share_text
+    from adtc.profiles.people.measures import divided, share_text
     from adtc.profiles.writing import grouped
 
     def vote(n: Any) -> str:

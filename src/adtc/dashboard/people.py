@@ -15,9 +15,9 @@ from adtc.dashboard.side import Side
 from adtc.data import Data
 from adtc.data.columns import format_scalar
 from adtc.models.small import fewer_text
-from adtc.profiles.decisions import Deciding
-from adtc.profiles.measures import EVERYBODY, PersonMeasure
 from adtc.profiles.people import VoteShares
+from adtc.profiles.people.decisions import Deciding
+from adtc.profiles.people.measures import EVERYBODY, PersonMeasure
 from adtc.profiles.profile import Profile
 from adtc.show import views
 from adtc.show.groups import NOT_SHOWN

@@ -10,15 +10,15 @@ import numpy as np
 from adtc.algebra.formula import names
 from adtc.dashboard.session import Session
 from adtc.dashboard.side import Place
-from adtc.engine.bracket import Bracket
-from adtc.engine.columns import Ratios
+from adtc.engine.exact.columns import Ratios
+from adtc.engine.limits.bracket import Bracket
 from adtc.errors import QueryError
 from adtc.models.small import SMALL
 from adtc.profiles.bins import Edge, make_bins
-from adtc.profiles.bounding import BoundedProfile
-from adtc.profiles.brackets import BracketTable, range_text
 from adtc.profiles.crosstab import Crosstab
-from adtc.profiles.estimating import EstimatedProfile
+from adtc.profiles.inexact.bounding import BoundedProfile
+from adtc.profiles.inexact.brackets import BracketTable, range_text
+from adtc.profiles.inexact.estimating import EstimatedProfile
 from adtc.profiles.profile import Profile
 from adtc.show import views
 from adtc.show.views import View

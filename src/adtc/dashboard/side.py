@@ -13,7 +13,7 @@ import numpy as np
 from adtc.cache import LRUCache
 from adtc.dashboard.asking import Cell, NotFoundError
 from adtc.dashboard.start import best
-from adtc.engine.columns import Column
+from adtc.engine.exact.columns import Column
 from adtc.profiles.crosstab import Crosstab, count_cells
 from adtc.profiles.numbered import NumberedTrees
 from adtc.profiles.profile import Profile

@@ -13,7 +13,7 @@ import pyarrow as pa
 from adtc.data.files import read_table
 from adtc.data.read import TableOptions, data_of, read_sheet
 from adtc.data.sheet import Sheet
-from adtc.data.streamed import StreamSheet
+from adtc.data.stream.streamed import StreamSheet
 from adtc.data.table import Data
 from adtc.errors import DataError, unknown
 

@@ -13,7 +13,6 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from adtc.data.association import Association
-from adtc.data.batches import is_stream
 from adtc.data.binarize import Feature
 from adtc.data.bits import Words, pack
 from adtc.data.columns import Column, Scalar, format_scalar
@@ -23,6 +22,7 @@ from adtc.data.identifiers import identifiers
 from adtc.data.outline import Outline
 from adtc.data.read import SheetOptions, read_sheet, stream_frame
 from adtc.data.sheet import frame_sheet
+from adtc.data.stream.batches import is_stream
 from adtc.data.warnings import Beside, TableWarning, Telling, warnings_of
 
 FREQUENT = 5  # values shown of a category

@@ -8,17 +8,17 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Unpack
 
-from adtc.data.batches import TableBatches, Watch, is_stream, spooled
 from adtc.data.binning import BinningOptions
 from adtc.data.columns import Scalar
-from adtc.data.file_batches import STREAMED_FROM, FileBatches, bytes_in_memory
 from adtc.data.files import Source, is_parquet, one_line, read_table
-from adtc.data.folders import read_tables, table_files
 from adtc.data.frames import arrow_table
 from adtc.data.holdout import held_out
 from adtc.data.sheet import Sheet, frame_sheet
-from adtc.data.streamed import StreamSheet
-from adtc.data.streaming import stream_sheet
+from adtc.data.stream.batches import TableBatches, Watch, is_stream, spooled
+from adtc.data.stream.file_batches import STREAMED_FROM, FileBatches, bytes_in_memory
+from adtc.data.stream.folders import read_tables, table_files
+from adtc.data.stream.streamed import StreamSheet
+from adtc.data.stream.streaming import stream_sheet
 from adtc.data.table import Data
 from adtc.errors import DataError
 

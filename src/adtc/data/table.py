@@ -14,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.cache import LRUCache
-from adtc.data.batches import Originals, is_stream
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.binning import BinningOptions
 from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, ranked, take_rows, unpack
@@ -44,6 +43,7 @@ from adtc.data.interventions import intervened
 from adtc.data.sheet import Sheet, frame_sheet
 from adtc.data.splitting import set_aside
 from adtc.data.stack import Layer, Stack, layer_of, row_cache, stacked
+from adtc.data.stream.batches import Originals, is_stream
 from adtc.errors import DataError, unknown
 from adtc.hooks import hook
 

@@ -5,8 +5,8 @@ from adtc.hooks import register
 # What a run on a cluster does instead: it is made of the stages that call it.
 register(
     {
-        "grow_remotely": "adtc.engine.cluster:grow_remotely",
-        "inside_remotely": "adtc.engine.cluster:inside_remotely",
-        "visit_remotely": "adtc.engine.cluster:visit",
+        "grow_remotely": "adtc.engine.executors.cluster:grow_remotely",
+        "inside_remotely": "adtc.engine.executors.cluster:inside_remotely",
+        "visit_remotely": "adtc.engine.executors.cluster:visit",
     }
 )

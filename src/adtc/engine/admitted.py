@@ -18,9 +18,9 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.engine.bounds import inside_pass
 from adtc.engine.circuit import Circuit, grow
-from adtc.engine.keys import Keys, find_keys, key_order
 from adtc.engine.lattice import Features, numbered_paths
 from adtc.engine.monitor import Monitor
+from adtc.engine.plan.keys import Keys, find_keys, key_order
 from adtc.engine.prepare import first_level
 from adtc.engine.switches import Switches
 from adtc.engine.uses import levels_of, set_counts

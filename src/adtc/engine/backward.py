@@ -18,11 +18,11 @@ from adtc import _core
 from adtc.data import Data
 from adtc.data.bits import Words
 from adtc.engine.circuit import Circuit
+from adtc.engine.exact.limbs import counts_of, limbs_of, total_of
 from adtc.engine.executors import run_jobs
-from adtc.engine.keys import Keys, find_keys, key_order
 from adtc.engine.monitor import Monitor
+from adtc.engine.plan.keys import Keys, find_keys, key_order
 from adtc.engine.voters import Voters, nobody, voters_of
-from adtc.engine.wide import counts_of, limbs_of, total_of
 from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]

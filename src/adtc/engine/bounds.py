@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.checkpoint import complete
 from adtc.engine.executors import run_jobs
-from adtc.engine.forms import Form
+from adtc.engine.executors.checkpoint import complete
+from adtc.engine.executors.parts import Arrays, content_key, first_features, paths_of_features
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
-from adtc.engine.parts import Arrays, content_key, first_features, paths_of_features
+from adtc.engine.plan.forms import Form
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError

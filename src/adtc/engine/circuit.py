@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from adtc import _core
 from adtc.engine.bounds import INFINITY, Outside, outside_pass
+from adtc.engine.forecast.refusal import refuse_if_too_large
 from adtc.engine.levels import Cells, Ground, Level, make_levels
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget
 from adtc.engine.prepare import Prepared
-from adtc.engine.refusal import refuse_if_too_large
 from adtc.hooks import hook
 
 Array = npt.NDArray[Any]

@@ -17,11 +17,13 @@ from adtc.algebra.trees import Tree, depth
 from adtc.algebra.uniform import uniform_below
 from adtc.data import Data
 from adtc.engine import circuit as circuits
-from adtc.engine.columns import Column, evaluate, least_at, satisfied
-from adtc.engine.keys import find_keys, key_integers, key_order
+from adtc.engine.exact.columns import Column, evaluate, least_at, satisfied
+from adtc.engine.exact.limbs import Limbs, counts_of, joined, limbs_of, minus, total_of
+from adtc.engine.exact.values import distinct_values, side_by_side
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import at_depth, by_depth
 from adtc.engine.plan import AxisColumns, Plan, make_plan, plan_of
+from adtc.engine.plan.keys import find_keys, key_integers, key_order
+from adtc.engine.plan.narrow import at_depth, by_depth
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Question
 from adtc.engine.ranks import Ranks
@@ -30,8 +32,6 @@ from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
 from adtc.engine.switches import Switches
 from adtc.engine.uses import MOST_VARIABLES, set_counts
-from adtc.engine.values import distinct_values, side_by_side
-from adtc.engine.wide import Limbs, counts_of, joined, limbs_of, minus, total_of
 from adtc.errors import TooLargeError
 
 _PART = 2**15  # cells whose columns are evaluated at once: caches hold them

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.checkpoint import complete
 from adtc.engine.executors import run_jobs
+from adtc.engine.executors.checkpoint import complete
+from adtc.engine.executors.parts import Arrays, content_key, first_features, ranges
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
-from adtc.engine.parts import Arrays, content_key, first_features, ranges
 
 Array = npt.NDArray[Any]
 _JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from adtc.algebra.trees import Leaf, Split, Tree, depth
 from adtc.engine.circuit import Circuit
-from adtc.engine.keys import key_integers
+from adtc.engine.plan.keys import key_integers
 from adtc.errors import QueryError
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from adtc import _core
 from adtc.errors import CancelledError, LimitError
 
 if TYPE_CHECKING:
-    from adtc.engine.checkpoint import Checkpoint
+    from adtc.engine.executors.checkpoint import Checkpoint
 
 Progress = Callable[[str, int, int], None]
 # Of one metric in one cell, as measured on a profile of adult with four metrics.

@@ -15,8 +15,8 @@ from adtc.data import Data
 from adtc.engine import circuit as circuits
 from adtc.engine import fast, search
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Budget, make_plan
+from adtc.engine.plan.narrow import by_depth
 from adtc.engine.prepare import prepare
 from adtc.engine.query import Question
 from adtc.engine.record import RunRecord

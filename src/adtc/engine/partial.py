@@ -14,8 +14,8 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.algebra.trees import Leaf, Split, Tree
 from adtc.engine.circuit import Circuit, core_circuit
-from adtc.engine.keys import Keys
-from adtc.engine.wide import counts_of, total_of
+from adtc.engine.exact.limbs import counts_of, total_of
+from adtc.engine.plan.keys import Keys
 
 Position = tuple[int, int, int]  # a path of the circuit, and up to two literals below it
 _ROOT: Position = (0, -1, -1)

@@ -11,11 +11,11 @@ from adtc.data import Data
 from adtc.engine import lattice as lattices
 from adtc.engine.allowed import Allowed
 from adtc.engine.bounds import Inside, check_costs, inside_pass
-from adtc.engine.keys import packed_keys
 from adtc.engine.monitor import Monitor
-from adtc.engine.multipliers import with_multipliers
 from adtc.engine.plan import Plan
-from adtc.engine.rounding import with_small_numbers
+from adtc.engine.plan.keys import packed_keys
+from adtc.engine.plan.multipliers import with_multipliers
+from adtc.engine.plan.rounding import with_small_numbers
 from adtc.engine.switches import Switches
 from adtc.hooks import hook
 

@@ -17,12 +17,19 @@ from adtc.algebra.semirings import COUNT, get_semiring, witness
 from adtc.algebra.tensors import Tensor
 from adtc.data import Data
 from adtc.engine import scalar
-from adtc.engine.limits import no_better
+from adtc.engine.limits.beforehand import no_better
+from adtc.engine.limits.within import (
+    Beforehand,
+    Reached,
+    count_within,
+    deepest,
+    most_trees,
+    shallower,
+)
 from adtc.engine.query import Aggregation, Question, Space, texts_of
 from adtc.engine.results import Existence, ModelTensor, Number, Optimum, number_of_trees
 from adtc.engine.run import Options, Run, opened, refuse_fast
 from adtc.engine.score import as_integer
-from adtc.engine.within import Beforehand, Reached, count_within, deepest, most_trees, shallower
 from adtc.errors import QueryError
 
 Where = str | Formula | None

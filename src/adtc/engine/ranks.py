@@ -18,10 +18,10 @@ from adtc import _core
 from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree
 from adtc.engine.circuit import Circuit
-from adtc.engine.keys import find_key, key_integers, key_order, packed_keys
+from adtc.engine.exact.limbs import counts_of
 from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
 from adtc.engine.monitor import Monitor
-from adtc.engine.wide import counts_of
+from adtc.engine.plan.keys import find_key, key_integers, key_order, packed_keys
 from adtc.errors import QueryError
 
 Array = npt.NDArray[Any]

@@ -11,7 +11,7 @@ from html import escape
 from typing import Any
 
 from adtc.algebra import trees
-from adtc.engine.bracket import Bracket, Interval
+from adtc.engine.limits.bracket import Bracket, Interval
 from adtc.engine.record import RunRecord, Status, log10
 from adtc.errors import NotExactError
 

@@ -25,11 +25,11 @@ from adtc.engine import emt, fast, scalar, search
 from adtc.engine.bounds import INFINITY
 from adtc.engine.circuit import Circuit
 from adtc.engine.fold import fold
-from adtc.engine.keys import key_integers
 from adtc.engine.lattice import alike
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import by_depth, narrowed
 from adtc.engine.optimum import Proved, best_tree
+from adtc.engine.plan.keys import key_integers
+from adtc.engine.plan.narrow import by_depth, narrowed
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import (
     Aggregation,

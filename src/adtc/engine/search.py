@@ -25,8 +25,8 @@ from adtc.engine import lattice as lattices
 from adtc.engine.bounds import INFINITY, Found, Walker, check_costs, path_costs
 from adtc.engine.lattice import Path
 from adtc.engine.monitor import Monitor
-from adtc.engine.narrow import by_depth
 from adtc.engine.plan import Form, Plan, Reader, plan_of
+from adtc.engine.plan.narrow import by_depth
 from adtc.engine.query import Question
 from adtc.engine.switches import Switches
 

@@ -11,11 +11,11 @@ from adtc.algebra.trees import Leaf, Tree
 from adtc.data import Data
 from adtc.engine.admitted import Part, admitted_parts
 from adtc.engine.circuit import Circuit
-from adtc.engine.keys import Keys
+from adtc.engine.exact.limbs import Limbs, counts_of, limbs_of
 from adtc.engine.monitor import Monitor
 from adtc.engine.partial import Beginnings, Fork, Partial, finished, places, replaced
+from adtc.engine.plan.keys import Keys
 from adtc.engine.uses import Levels, Uses
-from adtc.engine.wide import Limbs, counts_of, limbs_of
 
 K = TypeVar("K", bound=Hashable)
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.data import Data
 from adtc.engine.circuit import Circuit, core_circuit
-from adtc.engine.keys import Keys, find_key, key_integers, key_order
+from adtc.engine.exact.limbs import counts_of, total_of
 from adtc.engine.monitor import Monitor
-from adtc.engine.wide import counts_of, total_of
+from adtc.engine.plan.keys import Keys, find_key, key_integers, key_order
 from adtc.errors import TooLargeError
 
 Array = npt.NDArray[Any]

@@ -11,8 +11,8 @@ from adtc.algebra.formula import Comparison, Formula, Number, all_of, parse_term
 from adtc.errors import QueryError
 from adtc.estimator.picking import Rule
 from adtc.profiles.bins import read_number
-from adtc.profiles.measures import read_share
 from adtc.profiles.people import VoteShares
+from adtc.profiles.people.measures import read_share
 
 Array = npt.NDArray[Any]
 VOTES = ("best", "all")

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Number
-from adtc.engine.columns import Ratios, floats, fractions, least_at
-from adtc.engine.values import Values, distinct_values
+from adtc.engine.exact.columns import Ratios, floats, fractions, least_at
+from adtc.engine.exact.values import Values, distinct_values
 from adtc.errors import QueryError
 from adtc.profiles.writing import json_number, labels_of
 from adtc.text import is_whole

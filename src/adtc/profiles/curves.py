@@ -10,7 +10,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
-from adtc.engine.values import Value
+from adtc.engine.exact.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
 from adtc.profiles.marginals import Drawn, marginal

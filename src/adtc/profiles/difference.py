@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adtc.algebra.formula import Formula
-from adtc.engine.values import Value
+from adtc.engine.exact.values import Value
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.profiles.bins import Codes, joined, make_bins

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Tree, predict
-from adtc.engine.wide import counts_of
+from adtc.engine.exact.limbs import counts_of
 from adtc.errors import QueryError
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile

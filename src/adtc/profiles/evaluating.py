@@ -9,13 +9,13 @@ from typing import Any
 from adtc.algebra.formula import names, parse_term
 from adtc.algebra.semiring import Semiring
 from adtc.algebra.semirings import get_semiring
+from adtc.engine.exact.limbs import counts_of
+from adtc.engine.exact.values import side_by_side
 from adtc.engine.fold import fold
-from adtc.engine.keys import key_integers
 from adtc.engine.monitor import Monitor
+from adtc.engine.plan.keys import key_integers
 from adtc.engine.query import Aggregation, Definitions, ask, texts_of
 from adtc.engine.run import fold_cells
-from adtc.engine.values import side_by_side
-from adtc.engine.wide import counts_of
 from adtc.profiles.profile import Profile
 
 

@@ -28,7 +28,7 @@ from adtc.algebra.formula import (
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
-from adtc.engine.limits import always_defined, lower_limit
+from adtc.engine.limits.beforehand import always_defined, lower_limit
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.questions import count, exists, model_tensor, optimize

@@ -9,15 +9,15 @@ import numpy as np
 from adtc.algebra.formula import Formula
 from adtc.algebra.semirings import COUNT
 from adtc.data import Data
-from adtc.engine.keys import ascending
+from adtc.engine.exact.limbs import limbs_of
+from adtc.engine.limits.within import Beforehand, Reached, deepest, most_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import AxisColumns
+from adtc.engine.plan.keys import ascending
 from adtc.engine.query import Definitions, Space, ask
 from adtc.engine.record import RunRecord
 from adtc.engine.run import Engine, Run, opened
 from adtc.engine.switches import Switches
-from adtc.engine.wide import limbs_of
-from adtc.engine.within import Beforehand, Reached, deepest, most_trees
 from adtc.errors import QueryError
 from adtc.profiles.profile import Profile, Source
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Arithmetic, Name, Number, Term
-from adtc.engine.columns import (
+from adtc.engine.exact.columns import (
     Column,
     Ratios,
     evaluate,
@@ -22,9 +22,9 @@ from adtc.engine.columns import (
     from_columns,
     reduced,
 )
+from adtc.engine.exact.limbs import Limbs, limbs_of, total_of
+from adtc.engine.exact.values import Value, distinct_values
 from adtc.engine.score import as_integer
-from adtc.engine.values import Value, distinct_values
-from adtc.engine.wide import Limbs, limbs_of, total_of
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.profiles.bins import Edge, read_number

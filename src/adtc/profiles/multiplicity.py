@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from adtc.engine.exact.values import Value
 from adtc.engine.monitor import Monitor
-from adtc.engine.values import Value
-from adtc.profiles.baselines import Baseline, baseline_name
 from adtc.profiles.curves import tolerance_curve
-from adtc.profiles.decisions import CHANGED, discrepancy
 from adtc.profiles.drawing import at_least_one
 from adtc.profiles.marginals import Drawn
 from adtc.profiles.people import vote_shares
+from adtc.profiles.people.baselines import Baseline, baseline_name
+from adtc.profiles.people.decisions import CHANGED, discrepancy
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import aligned, grouped, json_number
 

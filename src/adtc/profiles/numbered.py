@@ -16,12 +16,12 @@ import numpy.typing as npt
 from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
-from adtc.engine.columns import Ratios, evaluate, fractions, from_columns, reduced
-from adtc.engine.keys import find_key, find_keys, key_integers, key_order
+from adtc.engine.exact.columns import Ratios, evaluate, fractions, from_columns, reduced
+from adtc.engine.exact.limbs import counts_of, total_of
+from adtc.engine.plan.keys import find_key, find_keys, key_integers, key_order
 from adtc.engine.ranks import Ranks
 from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
-from adtc.engine.wide import counts_of, total_of
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.profile import Profile

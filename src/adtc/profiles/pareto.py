@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from adtc.algebra.trees import Tree, to_json
 from adtc.data import Data
-from adtc.engine.columns import Truths
+from adtc.engine.exact.columns import Truths
+from adtc.engine.exact.values import Value
 from adtc.engine.record import RunRecord, Status
-from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.models import TreeModel

@@ -17,11 +17,11 @@ from adtc.algebra.trees import Tree
 from adtc.data import Data
 from adtc.data.bits import equal_rows, take_rows
 from adtc.data.frames import arrow_table
-from adtc.engine.likely import LikelyTrees
-from adtc.engine.mixture import Mixture, find_leaves
+from adtc.engine.bayes.likely import LikelyTrees
+from adtc.engine.bayes.mixture import Mixture, find_leaves
+from adtc.engine.bayes.posterior import TreeSums, sum_over_trees
+from adtc.engine.bayes.prior import Prior, PriorName, check_space, checked_prior
 from adtc.engine.monitor import Monitor
-from adtc.engine.posterior import TreeSums, sum_over_trees
-from adtc.engine.prior import Prior, PriorName, check_space, checked_prior
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, recording
 from adtc.models import TreeModel

@@ -30,15 +30,15 @@ from adtc.algebra.formula import (
     substitute,
 )
 from adtc.data import Data
-from adtc.engine.bracket import Bracket
-from adtc.engine.columns import Column, Ratios, evaluate, extreme, from_columns, satisfied
+from adtc.engine.exact.columns import Column, Ratios, evaluate, extreme, from_columns, satisfied
+from adtc.engine.exact.limbs import Limbs, sums_of, total_of
+from adtc.engine.exact.values import Values, distinct_values
+from adtc.engine.limits.bracket import Bracket
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, log10
 from adtc.engine.results import Number as TreeNumber
 from adtc.engine.results import number_of_trees
-from adtc.engine.values import Values, distinct_values
-from adtc.engine.wide import Limbs, sums_of, total_of
 from adtc.errors import QueryError, UnknownMetricError, unknown
 from adtc.hooks import hook
 
@@ -51,19 +51,19 @@ if TYPE_CHECKING:
     from adtc.algebra.trees import Tree
     from adtc.data import Scalar
     from adtc.engine.circuit import Circuit
-    from adtc.profiles.baselines import Baseline
     from adtc.profiles.builder import Builder
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
-    from adtc.profiles.decisions import Deciding, Discrepancy
     from adtc.profiles.difference import Difference
     from adtc.profiles.generalization import Generalization
-    from adtc.profiles.leaving import LeaveOneOut
     from adtc.profiles.marginals import Marginal, Moments
     from adtc.profiles.multiplicity import MultiplicityCurve
     from adtc.profiles.numbered import DrawnTree
     from adtc.profiles.pareto import Front
     from adtc.profiles.people import VoteShares
+    from adtc.profiles.people.baselines import Baseline
+    from adtc.profiles.people.decisions import Deciding, Discrepancy
+    from adtc.profiles.people.leaving import LeaveOneOut
     from adtc.profiles.reliance import Reliance
     from adtc.profiles.variables import Variables
 
@@ -269,7 +269,7 @@ class Profile:
         return self.source
 
     def save(self, path: str | PathLike[str], *, circuit: bool = False) -> Path:
-        """Write the profile to one file: see `adtc.profiles.store.save_profile`."""
+        """Write the profile to one file: see `adtc.profiles.saved.store.save_profile`."""
         return hook("save_profile")(self, path, circuit)
 
     def crosstab(self, x: str, y: str, **options: Any) -> "Crosstab":
@@ -329,17 +329,17 @@ class Profile:
         return hook("vote_shares")(self, frame, **options)
 
     def discrepancy(self, baseline: "Baseline", **options: Any) -> "Discrepancy":
-        """Find how many decisions change: see `adtc.profiles.decisions.discrepancy`."""
+        """Find how many decisions change: see `adtc.profiles.people.decisions.discrepancy`."""
         return hook("discrepancy")(self, baseline, **options)
 
     def deciding(
         self, decisions: "Mapping[int, Scalar]", frame: object = None, **options: Any
     ) -> "Deciding":
-        """Find the trees that decide cases in given ways: `adtc.profiles.decisions.deciding`."""
+        """Find the trees that decide cases in given ways: see `people.decisions.deciding`."""
         return hook("deciding")(self, decisions, frame, **options)
 
     def leave_one_out(self, **options: Any) -> "LeaveOneOut":
-        """Count who enters and leaves without a row: `adtc.profiles.leaving.leave_one_out`."""
+        """Count who enters and leaves without a row: see `people.leaving.leave_one_out`."""
         return hook("leave_one_out")(self, **options)
 
     def marginal(self, metric: str) -> "Marginal":

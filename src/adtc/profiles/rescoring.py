@@ -18,7 +18,7 @@ from adtc.algebra.trees import Tree, to_string
 from adtc.data import Data
 from adtc.data.bits import pack, unpack
 from adtc.data.stack import Stack
-from adtc.engine.columns import (
+from adtc.engine.exact.columns import (
     Column,
     Lookup,
     Ratios,

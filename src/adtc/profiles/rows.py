@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from adtc.engine.columns import Ratios, largest, less
+from adtc.engine.exact.columns import Ratios, largest, less
 from adtc.profiles.profile import Profile, joint_codes
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit is lost

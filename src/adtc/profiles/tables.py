@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from adtc.algebra.affine import affine
 from adtc.atomic import replacing
+from adtc.engine.exact.values import Value, Values
 from adtc.engine.record import log10
-from adtc.engine.values import Value, Values
 from adtc.errors import ADTCError, QueryError
 from adtc.profiles.profile import Profile, joint_codes
 

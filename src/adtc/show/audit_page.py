@@ -13,8 +13,8 @@ from adtc.atomic import write_whole
 from adtc.data.columns import format_scalar
 from adtc.models import TreeModel
 from adtc.models.small import SMALL, check_small
-from adtc.profiles.audited import Alternative, Audit, Measured, Value
-from adtc.profiles.in_use import said_by
+from adtc.profiles.audits.audited import Alternative, Audit, Measured, Value
+from adtc.profiles.audits.in_use import said_by
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import audit_words as told

@@ -9,8 +9,8 @@ from html import escape
 from itertools import pairwise
 from math import ceil, floor, log10
 
-from adtc.engine.values import Value
-from adtc.profiles.audited import Audit
+from adtc.engine.exact.values import Value
+from adtc.profiles.audits.audited import Audit
 from adtc.profiles.pareto import Front
 from adtc.profiles.writing import fixed
 from adtc.show import words

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 from adtc.algebra.formula import names, parse
 from adtc.data.columns import format_scalar
-from adtc.profiles.audited import Alternative, Alternatives, Audit, Measured, Value
-from adtc.profiles.rates import FEW, small_groups
+from adtc.profiles.audits.audited import Alternative, Alternatives, Audit, Measured, Value
+from adtc.profiles.audits.rates import FEW, small_groups
 from adtc.profiles.writing import aligned, fixed, grouped
 from adtc.show import words
 from adtc.show.finding import trees_text, value_text

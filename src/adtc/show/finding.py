@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from adtc.algebra.trees import paths
-from adtc.engine.values import Value
+from adtc.engine.exact.values import Value
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import approximate, fixed, grouped

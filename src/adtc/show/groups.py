@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adtc.models.small import fewer_text, hidden_counts
-from adtc.profiles.rates import Changes, GroupCounts, impact_ratios
+from adtc.profiles.audits.rates import Changes, GroupCounts, impact_ratios
 from adtc.profiles.writing import fixed, grouped
 
 NOT_SHOWN = "not shown"

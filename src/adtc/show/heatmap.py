@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from adtc.engine.exact.values import Value
 from adtc.engine.record import log10
-from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Bins
-from adtc.profiles.brackets import BracketTable, ends_of
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.difference import DifferenceTable
+from adtc.profiles.inexact.brackets import BracketTable, ends_of
 from adtc.profiles.pareto import Front
 from adtc.profiles.writing import fixed, labels_of
 from adtc.show.style import count_forms, log_ticks, range_forms

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from adtc.models.small import fewer_text, hidden_counts
-from adtc.profiles.measures import EVERYBODY, PeopleShare, PersonMeasure
 from adtc.profiles.people import VoteShares
+from adtc.profiles.people.measures import EVERYBODY, PeopleShare, PersonMeasure
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import fixed, grouped
 from adtc.show.groups import NOT_SHOWN

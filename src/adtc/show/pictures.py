@@ -8,15 +8,15 @@ from typing import Any
 
 from adtc.engine.record import log10
 from adtc.errors import QueryError
-from adtc.profiles.brackets import BracketTable
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.curves import PenaltyCurve, ToleranceCurve
-from adtc.profiles.decisions import Discrepancy
 from adtc.profiles.difference import DifferenceTable
+from adtc.profiles.inexact.brackets import BracketTable
 from adtc.profiles.marginals import Marginal
 from adtc.profiles.multiplicity import MultiplicityCurve
 from adtc.profiles.pareto import Front
 from adtc.profiles.people import VoteShares
+from adtc.profiles.people.decisions import Discrepancy
 from adtc.profiles.reliance import Reliance, RelianceRanges
 from adtc.profiles.writing import grouped
 from adtc.show.charts import (

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from adtc.engine.exact.limbs import counts_of
 from adtc.engine.record import log10
-from adtc.engine.wide import counts_of
 from adtc.profiles.reliance import Reliance, RelianceRange, RelianceRanges
 from adtc.show.style import BLUE, FAINT, INK, MARK, fitted
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from adtc.errors import QueryError
 from adtc.models import TreeModel
+from adtc.profiles.audits.rates import group_counts
 from adtc.profiles.crosstab import Crosstab
 from adtc.profiles.generalization import Generalization
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
-from adtc.profiles.rates import group_counts
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import finding, groups, views, words
 from adtc.show.exhibits import MOST_POINTS, Exhibits, Shown, main_criteria

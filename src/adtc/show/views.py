@@ -16,8 +16,8 @@ from adtc.algebra.formula import Comparison, Formula, Number, Term, all_of, cons
 from adtc.algebra.trees import to_json as tree_to_json
 from adtc.data import Data
 from adtc.data.binarize import Feature
+from adtc.engine.exact.values import Value
 from adtc.engine.nearest import Nearest
-from adtc.engine.values import Value
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.crosstab import Crosstab

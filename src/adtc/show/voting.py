@@ -13,8 +13,8 @@ import numpy.typing as npt
 from adtc.data.columns import Scalar
 from adtc.errors import QueryError
 from adtc.models.small import hidden_counts
-from adtc.profiles.measures import EVERYBODY, Mask, People
 from adtc.profiles.people import VoteShares
+from adtc.profiles.people.measures import EVERYBODY, Mask, People
 from adtc.text import is_whole
 
 BINS = 20

@@ -1,0 +1,432 @@
+"""What a question will cost, before it runs: the query plan in the words of the question.
+
+`explain` plans, and where that takes seconds at most also runs the bounds passes. What a moment is
+enough for is then tried; otherwise trees are drawn to foresee how many cells there will be.
+`analyze` runs the question and sets what came out beside what was foreseen.
+"""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from adtc.algebra.formula import Formula, Truth, parse
+from adtc.algebra.metrics import DEPTH
+from adtc.data import Data
+from adtc.engine.allowed import tests_in_words
+from adtc.engine.bounds import Outside, outside_pass
+from adtc.engine.circuit import Circuit, grow
+from adtc.engine.exact.limbs import total_of
+from adtc.engine.forecast import layout, refusal
+from adtc.engine.forecast.estimate import bits_of_all_trees, bytes_of, ceiling
+from adtc.engine.forecast.foresee import Forecast, forecast
+from adtc.engine.forecast.pricing import (
+    bounds_bytes,
+    bounds_seconds,
+    last_seconds,
+    spec_seconds,
+    tensor_bytes,
+    tensor_seconds,
+)
+from adtc.engine.forecast.wording import (
+    AxisRange,
+    FilteredAtom,
+    PushedAtom,
+    axis_in_words,
+    parts_in_words,
+)
+from adtc.engine.lattice import distinct_features, rows_of
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import Plan, make_plan
+from adtc.engine.plan.narrow import by_depth
+from adtc.engine.plan.pushing import parts_of
+from adtc.engine.prepare import Prepared, prepare
+from adtc.engine.query import Definitions, Question, Space
+from adtc.engine.record import RunRecord, Status, tests_told
+from adtc.engine.run import Engine, fast_question, opened
+from adtc.engine.switches import Switches
+from adtc.errors import TooLargeError
+
+SECONDS_FOR_BOUNDS = 1.5  # beyond that nothing is run, not even to foresee cells
+_MOMENT, _LITTLE = 0.5, 10**8  # seconds and bytes for trying
+_FLOAT_BITS = 1024
+_CLOSED = 2  # levels above the leaves that the fast engine takes in one step
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """How a question will be answered; ``print`` it, or take its fields.
+
+    Parameters
+    ----------
+    engine, reason
+        Which engine answers, and why.
+    features, usable_features, distinct_features
+        All features; those that can split the table at all; those left when twins are merged.
+    row_groups, all_row_groups
+        Kinds of rows that the question tells apart, of those that the table has.
+    pushed, filtered
+        Atoms of the constraint that cut the computation short, and those only checked at the end.
+    subproblems
+        Paths per level. The fast engine goes to two levels above the leaves and takes unordered
+        paths; the specification engine takes sequences of tests, down to the leaves.
+    tests
+        What the space says about tests, in words.
+    live
+        How many of these the bounds leave; None if that was not looked at.
+    trees, cells, level_cells, most_cells, pairs
+        Of the result, before the final filter: how many trees and cells there will be, also in the
+        tensors of each level, counted where a moment is enough and else estimated from drawn
+        trees; a number of cells that it does not exceed; and pairs of cells that are multiplied.
+        None if that was not looked at.
+    tried
+        Whether these were counted.
+    key_bits, number_bits
+        Width of a packed index, and a width that surely holds every count.
+    memory, tensor_memory
+        Bytes of the fast engine's table of subproblems, and of its tensors with the room that
+        they need while they grow.
+    seconds
+        An estimate for one thread: what is done, times what it costs (`pricing`).
+    status
+        What kind of answer the question would get within the monitor's limits: as every answer
+        has one, or None where it would be refused.
+    refusal
+        Why the question would not be started; None if it would.
+    tables
+        Further tables, each with its rows.
+    """
+
+    engine: Literal["fast", "spec"]
+    reason: str
+    rows: int
+    features: int
+    usable_features: int
+    distinct_features: int
+    row_groups: int
+    all_row_groups: int
+    max_depth: int
+    min_rows_per_leaf: int
+    max_size: int | None
+    axes: tuple[AxisRange, ...]
+    pushed: tuple[PushedAtom, ...]
+    filtered: tuple[FilteredAtom, ...]
+    subproblems: tuple[int, ...]
+    key_bits: int | None
+    number_bits: int
+    memory: int | None
+    seconds: float
+    live: tuple[int, ...] | None = None
+    trees: float | None = None
+    cells: float | None = None
+    level_cells: tuple[float, ...] | None = None
+    most_cells: float | None = None
+    pairs: int | None = None
+    tried: bool = False
+    status: Status | None = "exact"
+    tensor_memory: int | None = None
+    refusal: str | None = None
+    tables: tuple[tuple[str, int], ...] = ()
+    tests: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the explanation as plain JSON values."""
+        return asdict(self)
+
+    def compared_with(self, record: RunRecord) -> "Comparison":
+        """Set what a run needed beside what was foreseen."""
+        live = record.details.get("live_subproblems", ())
+        levels = tuple(
+            Compared(f"live subproblems, level {level}", foreseen, int(found))
+            for level, (foreseen, found) in enumerate(
+                zip(self.live or self.subproblems, live, strict=False)
+            )
+        )
+        tensors = record.details.get("tensors", {})
+        by_level = tuple(
+            Compared(f"cells, level {level}", _whole(self.level_cells, level), int(found))
+            for level, found in enumerate(tensors.get("cells", ()))
+        )
+        memory = (
+            (Compared("memory of tensors, MB", _megabytes(self.tensor_memory), found),)
+            if (found := _megabytes(tensors.get("bytes"))) is not None
+            else ()
+        )
+        return Comparison(
+            (
+                *levels,
+                *by_level,
+                Compared("cell_scan", self.pairs, record.cell_scan),
+                Compared("num_cells", _whole((self.cells,), 0), record.num_cells),
+                *memory,
+                Compared("seconds", self.seconds, round(record.seconds, 3)),
+            )
+        )
+
+    def __str__(self) -> str:
+        return layout.explanation_text(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One cost as foreseen (None: not foreseeable) and as found."""
+
+    what: str
+    estimated: float | None
+    actual: float
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a run needed beside what was foreseen."""
+
+    costs: tuple[Compared, ...]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the comparison as plain JSON values."""
+        return [asdict(cost) for cost in self.costs]
+
+    def __str__(self) -> str:
+        return layout.comparison_text(self)
+
+
+def explain(
+    data: Data,
+    space: Space,
+    where: str | Formula | None = None,
+    metrics: Sequence[str] = (),
+    define: Definitions | None = None,
+    *,
+    engine: Engine = "auto",
+    monitor: Monitor | None = None,
+) -> Explanation:
+    """Say how a question would be answered, and what it would cost, without answering it.
+
+    Parameters
+    ----------
+    where
+        The constraint φ; None admits every tree.
+    metrics
+        Metrics by which trees are to be told apart, as in `model_tensor`; none for `count`.
+    monitor
+        Progress, cancelling and limits: a question that its memory cannot hold is told so.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.load_dataset("german-credit")
+    >>> plan = adtc.explain(data, adtc.Space(max_depth=4, relminsup=0.15), where="acc >= 0.72")
+    >>> plan.engine, plan.distinct_features, plan.subproblems
+    ('fast', 42, (1, 84, 3444))
+    >>> plan.pushed[0].atom, plan.pushed[0].bounds
+    ('acc >= 0.72', ('error <= 280',))
+    """
+    asked = {"ask": "explain"}
+    with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
+        question = run.ask(where=where, metrics=metrics)
+    told = parse(where) if isinstance(where, str) else where or Truth(True)
+    narrow, constraint = fast_question(engine, question), question.constraint
+    reason = _reason(engine, narrow or question)
+    if fast := narrow is not None:
+        question, space = narrow, narrow.space
+    plan = make_plan(question) if fast else None
+    rows = data if plan is None else rows_of(data, plan.groups, merge=False)
+    features = distinct_features(rows, question.minsup, allowed=question.allowed)
+    usable, distinct = int(features.multiplicity.sum()), len(features.twins)
+    groups = sum(n > 0 for n in question.schema.totals.values())
+    if plan is not None:
+        pushed, filtered = parts_in_words(plan, told, constraint)
+        levels = min(max(0, space.max_depth - _CLOSED), distinct)
+        subproblems = tuple(math.comb(distinct, k) << k for k in range(levels + 1))
+        details: dict[str, Any] = {
+            "engine": "fast",
+            "row_groups": len(plan.groups),
+            "axes": tuple(axis_in_words(plan, at) for at in range(len(plan.axes))),
+            "pushed": pushed,
+            "filtered": filtered,
+            "subproblems": subproblems,
+            "key_bits": (math.prod(axis.radix for axis in plan.axes) - 1).bit_length(),
+            "memory": bounds_bytes(subproblems, len(plan.groups), len(plan.budgets)),
+            "seconds": bounds_seconds(subproblems, len(plan.budgets)),
+        }
+    else:
+        n, deepest = data.n_features, min(space.max_depth, data.n_features)
+        subproblems = tuple(math.perm(n, k) << k for k in range(deepest + 1))
+        details = {
+            "engine": "spec",
+            "row_groups": groups,
+            "axes": tuple(AxisRange(axis.name, None, None) for axis in question.axes),
+            "pushed": (),
+            "filtered": _all_filtered(told),
+            "subproblems": subproblems,
+            "key_bits": None,
+            "memory": None,
+            "seconds": spec_seconds(subproblems),
+        }
+    explanation = Explanation(
+        reason=reason,
+        rows=data.total,
+        features=data.n_features,
+        usable_features=usable,
+        distinct_features=distinct,
+        all_row_groups=groups,
+        max_depth=space.max_depth,
+        min_rows_per_leaf=question.minsup,
+        max_size=space.max_size,
+        tests=tuple(tests_in_words(tests_told(space))),
+        tables=tuple((name, table.total) for name, table in data.tables),
+        number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),
+        **details,
+    )
+    monitor = monitor or Monitor()
+    if plan is not None and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
+        explanation = _with_cells(explanation, plan, data, monitor)
+    return replace(explanation, status=_status(explanation, monitor))
+
+
+def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
+    """Run the bounds passes, then try or foresee how large the tensors will be."""
+    try:
+        prepared = prepare(plan, data, Switches(), monitor)
+    except TooLargeError as error:
+        return replace(explanation, refusal=str(error))
+    limits = np.array([budget.limit for budget in prepared.plan.budgets], np.int64)
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limits, monitor, first=prepared.first_tests
+    )
+    explanation = replace(explanation, live=outside.live_paths)
+    try:
+        refusal.refuse_if_too_large(prepared, outside, monitor)
+    except TooLargeError as error:
+        most = ceiling(prepared, outside).cells[0]
+        return replace(explanation, refusal=str(error), most_cells=most)
+    last = last_seconds(len(prepared.features.twins), outside.live_paths[-1])
+    if last > SECONDS_FOR_BOUNDS:
+        return replace(explanation, seconds=explanation.seconds + last)
+    if (made := _tried(prepared, outside, limits.tolist(), monitor)) is not None:
+        found, seconds = made
+    elif (likely := forecast(prepared, outside, monitor)) is not None:
+        found, seconds = likely, tensor_seconds(prepared, outside.live_paths, likely)
+        found = replace(found, memory=tensor_bytes(prepared, likely))
+    else:
+        return explanation
+    return replace(
+        explanation,
+        tried=made is not None,
+        most_cells=found.most_cells,
+        trees=found.trees[0],
+        cells=found.cells[0],
+        level_cells=found.cells,
+        pairs=round(found.pairs),
+        tensor_memory=round(found.memory),
+        seconds=explanation.seconds + seconds,
+    )
+
+
+def _tried(
+    prepared: Prepared, outside: Outside, limits: Sequence[int], monitor: Monitor
+) -> tuple[Forecast, float] | None:
+    """Make the tensors if a moment is enough for them, and say how long it took."""
+    moment = Monitor(
+        time_limit=_MOMENT, memory_limit=min(_LITTLE, monitor.memory), threads=1, exact=True
+    )
+    start = time.process_time()
+    try:
+        made = grow(prepared, limits, moment, foresee=False)
+    except TooLargeError:
+        monitor.check()
+        return None
+    seconds = time.process_time() - start
+    told = _tensors(made)
+    cells = tuple(map(float, told["cells"])) or (0.0,) * len(outside.live_paths)
+    trees = total_of(made.root.values)
+    many = float(trees) if trees.bit_length() < _FLOAT_BITS else math.inf
+    found = Forecast((many,), cells, cells[0], cells[0], made.cell_scan, told["bytes"])
+    return found, seconds
+
+
+def _status(explanation: Explanation, monitor: Monitor) -> Status | None:
+    """Say what kind of answer a question would get within limits.
+
+    A question that does not fit is answered for the deepest depth that does; where that is hardly
+    foreseen, only bounds known from the start are left.
+    """
+    needed = (explanation.memory or 0) + (explanation.tensor_memory or 0)
+    left = monitor.time_left
+    fits = explanation.refusal is None and needed <= monitor.memory
+    fits = fits and (left is None or explanation.seconds <= left * monitor.threads)
+    if fits:
+        return "exact"
+    return "partial" if monitor.answers else None
+
+
+def analyze(
+    data: Data,
+    space: Space,
+    where: str | Formula | None = None,
+    metrics: Sequence[str] = (),
+    define: Definitions | None = None,
+    *,
+    engine: Engine = "auto",
+    monitor: Monitor | None = None,
+) -> tuple[Explanation, RunRecord]:
+    """Explain a question, run it, and return the explanation with the record of the run.
+
+    Examples
+    --------
+    >>> import adtc
+    >>> data = adtc.Data.from_arrays([[1, 0], [1, 1], [0, 1], [0, 0]], [1, 1, 0, 0])
+    >>> plan, record = analyze(data, adtc.Space(max_depth=2), where="acc >= 0.75")
+    >>> record.engine, record.details["live_subproblems"]
+    ('fast', [1])
+    """
+    explanation = explain(data, space, where, metrics, define, engine=engine, monitor=monitor)
+    asked = {
+        "ask": "analyze",
+        "metrics": list(metrics) or None,
+        "where": None if where is None else str(where),
+    }
+    with opened(data, space, asked, define=define, engine=engine, monitor=monitor) as run:
+        question = run.ask(where=where, metrics=metrics)
+        if (narrow := run.narrowed(question)) is not None:
+            run.record.details["tensors"] = _tensors(run.fast(narrow).circuit)
+        else:
+            run.spec(question)
+    return explanation, run.record
+
+
+def _reason(engine: str, question: Question) -> str:
+    if engine != "auto":
+        return "it was asked for"
+    for axis in question.axes:
+        if axis.functional is None and axis.public and axis is not DEPTH:
+            return f"the metric '{axis.name}' does not add up over leaves"
+    return "every metric needed adds up over leaves"
+
+
+def _tensors(circuit: Circuit) -> dict[str, Any]:
+    """Tell how large the tensors of a run were, by the measure of the estimate."""
+    cells = [len(level.cells.keys) for level in circuit.levels]
+    bits = max((64 * level.cells.values.shape[1] for level in circuit.levels), default=0)
+    needed = bytes_of(circuit.prepared.plan, bits, [float(n) for n in cells]) if cells else 0
+    return {"cells": cells, "bytes": round(needed)}
+
+
+def _all_filtered(told: Formula) -> tuple[FilteredAtom, ...]:
+    """List the parts of a constraint for an engine that pushes nothing."""
+    reason = "the specification engine pushes nothing"
+    return tuple(FilteredAtom(str(part), reason) for part in parts_of(told))
+
+
+def _whole(numbers: Sequence[float | None] | None, at: int) -> int | None:
+    """Return an estimate as a whole number, if there is one."""
+    if numbers is None or at >= len(numbers) or (found := numbers[at]) is None:
+        return None
+    return round(found)
+
+
+def _megabytes(size: int | None) -> float | None:
+    return None if size is None else round(size / 1e6, 2)

@@ -1,0 +1,1 @@
+"""Answers within limits: the deepest depth that fits, brackets, intervals."""
