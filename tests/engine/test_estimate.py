@@ -11,8 +11,9 @@ from adtc import _core
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit
 from adtc.engine.bounds import outside_pass
+from adtc.engine.forecast import refusal
 from adtc.engine.forecast.estimate import box, ceiling, draw, estimated_distinct
-from adtc.engine.forecast.foresee import forecast, refusal
+from adtc.engine.forecast.foresee import forecast
 from adtc.engine.forecast.occupancy import CLUMP, boxes, clump_size
 from adtc.engine.forecast.refusal import refuse_if_too_large
 from adtc.engine.monitor import Monitor
