@@ -24,6 +24,7 @@ from adtc.cli.running import Lines
 from adtc.cli.text import trees as trees_text
 from adtc.data.binning import Binning
 from adtc.engine import fast
+from adtc.engine.executors.workers import connected
 from adtc.engine.query import Question
 from adtc.engine.results import Count
 from adtc.errors import LimitError
@@ -365,9 +366,10 @@ def test_every_shared_option_is_one_of_the_api(option: Option) -> None:
         "Table": (adtc.read,),
         "Trees": (adtc.Space,),
         "Question": (adtc.count,),
-        "Run": (adtc.count, adtc.Monitor),
+        "Run": (adtc.count, adtc.Monitor, adtc.Checkpoint, connected),
     }
-    assert any(option.name in parameters(call) for call in calls[option.section])
+    name = {"dask": "address"}.get(str(option.name), option.name)
+    assert any(name in parameters(call) for call in calls[option.section])
 
 
 def test_defaults_told_in_the_help_are_those_of_the_api() -> None:

@@ -560,7 +560,7 @@ MISTAKES = {
         "unknown table 'nowhere'.* There is no file of this name either",
     ),
     "neither, but bytes": (["draw", "bytes.bin"], "'bytes.bin' is not UTF-8 text"),
-    "a folder": (["draw", "."], "'.' is a (directory|folder)"),
+    "a folder": (["draw", "."], "'.' has no Parquet or CSV file in it"),
     "trees of a saved profile": (
         [*CROSS, "--maxdep", "3"],
         "'run.adtc' is a saved profile, whose trees are chosen already: leave out --maxdep",

@@ -17,7 +17,7 @@ import adtc
 from adtc.certificates.recipe import table_of
 from adtc.cli import main
 from adtc.data import Data
-from adtc.data import file_batches as batched
+from adtc.data.stream import file_batches as batched
 from adtc.data.stream.batches import Spool, is_stream
 from adtc.errors import CancelledError, DataError, LimitError, QueryError
 

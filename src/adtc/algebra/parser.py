@@ -76,8 +76,7 @@ def parse(text: str, *, max_length: int = MAX_LENGTH) -> Formula:
     From loose to tight: ``or``, ``and``, ``not``, comparisons, ``+ -``, ``* /``, signs.
     """
     # formulas do not change, and questions are asked again
-    read = _read if len(text) <= MAX_LENGTH else _read.__wrapped__
-    return read(text, max_length)
+    return (_read if _is_short(text) else _read.__wrapped__)(text, max_length)
 
 
 def parse_term(text: str, *, max_length: int = MAX_LENGTH) -> Term:
@@ -88,8 +87,12 @@ def parse_term(text: str, *, max_length: int = MAX_LENGTH) -> Term:
     >>> parse_term("2·N11")
     Arithmetic(op='*', left=Number(value=Fraction(2, 1)), right=Name(name='N11'))
     """
-    read = _read_term if len(text) <= MAX_LENGTH else _read_term.__wrapped__
-    return read(text, max_length)
+    return (_read_term if _is_short(text) else _read_term.__wrapped__)(text, max_length)
+
+
+def _is_short(text: object) -> bool:
+    """Tell whether something is a text worth remembering."""
+    return isinstance(text, str) and len(text) <= MAX_LENGTH
 
 
 @lru_cache(maxsize=256)

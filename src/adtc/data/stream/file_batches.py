@@ -93,7 +93,7 @@ def _opened_parquet(path: Path, **options: Any) -> Iterator[tuple[Any, Any]]:
     try:
         with path.open("rb") as file:  # Arrow opens no file whose name is not UTF-8
             yield pq.ParquetFile(file, **options), file
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:  # names may be no text
         raise DataError(f"'{path}' cannot be read as Parquet: {one_line(error)}.") from None
 
 
