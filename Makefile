@@ -4,7 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
-CORE := CMakeLists.txt $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
+SOURCES := $(wildcard src/core/*.h src/core/*.cpp src/core/bind/*)
+CORE := CMakeLists.txt $(SOURCES)
 # Two workers: the tests are independent.
 PYTEST := $(BIN)/python -m pytest -n 2
 
@@ -46,10 +47,12 @@ screenshots: $(READY) browser ## take the stored pictures of dashboard and repor
 format: $(READY) ## format the code
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/clang-format -i $(SOURCES)
 
 lint: $(READY) ## check format and style
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/clang-format --dry-run --Werror $(SOURCES)
 
 types: $(READY) ## check types
 	$(BIN)/mypy

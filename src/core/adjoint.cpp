@@ -7,12 +7,12 @@ struct Backward<Key, N>::Worker {
     Worker(const CircuitView<Key>& circuit, const N& numbers, const VotingRows& voting, const MixedRows& mixed)
         : last(circuit, numbers), votes(numbers, voting, mixed, circuit.lattice->features, circuit.leaves.labels()) {}
 
-    std::vector<Word> sum;                       ///< [own cell][word]: what comes from one parent
-    std::vector<Word> lost;                      ///< [label][word]: leaves with siblings of the same label
-    std::vector<Limb> dense;                     ///< the other child's numbers by key
+    std::vector<Word> sum;    ///< [own cell][word]: what comes from one parent
+    std::vector<Word> lost;   ///< [label][word]: leaves with siblings of the same label
+    std::vector<Limb> dense;  ///< the other child's numbers by key
     std::vector<Word> total, scaled;
     std::vector<Index> cost;
-    std::vector<std::pair<Key, Index>> own;      ///< cells by key
+    std::vector<std::pair<Key, Index>> own;  ///< cells by key
     AdjointTable<Key, N> table;
     PathEvents<N> events;
     LastEvents<Key, N> last;
@@ -95,7 +95,8 @@ Index Backward<Key, N>::open(Index level) {
     table_of_.assign(static_cast<std::size_t>(lattice.paths(level)), -1);
     for (std::size_t k = 0; k < here.paths.size(); ++k) {
         const Index number = here.paths[k];
-        tables_[k].build(numbers_, tensors.tensor(number), here.values.data() + tensors.starts[number] * numbers_.size());
+        tables_[k].build(numbers_, tensors.tensor(number),
+                         here.values.data() + tensors.starts[number] * numbers_.size());
         held_ += tables_[k].bytes();
         if (tables_[k].size() > 0) table_of_[number] = static_cast<std::int32_t>(k);
     }
@@ -219,7 +220,8 @@ void Backward<Key, N>::pull(const AdjointTable<Key, N>& from, const CellView<Key
             const Key key = from.key(k);
             const Word* const adjoint = from.find(key);
             for (Index j = 0; j < other.size; ++j) {
-                const auto found = std::lower_bound(worker.own.begin(), worker.own.end(), std::pair(key - other.keys[j], Index{0}));
+                const auto found =
+                    std::lower_bound(worker.own.begin(), worker.own.end(), std::pair(key - other.keys[j], Index{0}));
                 if (found == worker.own.end() || found->first != key - other.keys[j]) continue;
                 const Index i = found->second;
                 const bool within = budgets.empty() || (own.cost(i)[0] + other.cost(j)[0] <= budgets[0] &&
@@ -269,7 +271,8 @@ void Backward<Key, N>::pull_dense(const AdjointTable<Key, N>& from, const CellVi
             for (Index j = first; j < last; ++j)
                 sum += N::load(words + j * size) * static_cast<typename N::Native>(worker.scaled[j * size]);
         else
-            for (Index j = first; j < last; ++j) sum += N::load(words + j * size) * N::load(worker.scaled.data() + j * size);
+            for (Index j = first; j < last; ++j)
+                sum += N::load(words + j * size) * N::load(worker.scaled.data() + j * size);
         N::store(sum, worker.sum.data() + i * size);
     }
 }
@@ -280,7 +283,8 @@ void Backward<Key, N>::add_lost(Index path, Index up, Index sibling, Limb twins,
                                 Worker& worker) {
     const Leaves<Key>& leaves = circuit_.leaves;
     const Index size = numbers_.size();
-    const auto counts1 = circuit_.counts.row(path), counts0 = circuit_.counts.row(sibling), budgets = circuit_.budgets.row(up);
+    const auto counts1 = circuit_.counts.row(path), counts0 = circuit_.counts.row(sibling),
+               budgets = circuit_.budgets.row(up);
     const Index support = support_of(counts0, leaves.rule);
     if (support < leaves.rule.minsup) return;
     for_each_label(counts1, leaves.rule, [&](Index label) {
@@ -333,7 +337,8 @@ bool Backward<Key, N>::has_splits(Index number, Worker& worker) {
         const Word* const adjoint = worker.table.find(cells.keys[i]);
         if (adjoint == nullptr || !numbers_.positive(adjoint)) continue;
         const Limb single = static_cast<Limb>(std::count(keys.begin(), keys.end(), cells.keys[i]));
-        const bool large = std::any_of(cells.value(i) + 1, cells.value(i) + cells.limbs, [](Limb limb) { return limb != 0; });
+        const bool large =
+            std::any_of(cells.value(i) + 1, cells.value(i) + cells.limbs, [](Limb limb) { return limb != 0; });
         if (large || cells.value(i)[0] != single) return true;
     }
     return false;
@@ -418,7 +423,8 @@ void Backward<Key, N>::commit(Index job, Part&& part) {
         for (std::size_t i = 0; i < ready.totals.size(); i += static_cast<std::size_t>(numbers_.size()))
             numbers_.add(totals_.data() + i, ready.totals.data() + i);
         const Index before = static_cast<Index>(events_.literals.size());
-        for (std::size_t k = 1; k < ready.events.starts.size(); ++k) events_.starts.push_back(before + ready.events.starts[k]);
+        for (std::size_t k = 1; k < ready.events.starts.size(); ++k)
+            events_.starts.push_back(before + ready.events.starts[k]);
         const auto append = [](auto& all, const auto& some) { all.insert(all.end(), some.begin(), some.end()); };
         append(events_.literals, ready.events.literals);
         append(events_.labels, ready.events.labels);

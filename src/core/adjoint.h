@@ -36,7 +36,7 @@ struct LeafEvents {
 /// order of their numbers, so that it does not depend on threads.
 template <class Key, class N>
 class Backward {
-  public:
+public:
     using Word = typename N::Word;
 
     /// `most_bytes`: what the pass may hold.
@@ -67,7 +67,7 @@ class Backward {
     Index rows() const { return rows_; }
     LeafEvents<N>& events() { return events_; }
 
-  private:
+private:
     struct LevelAdjoints {
         std::vector<Word> values;  ///< [cell][word], aligned with the level's cells
         std::vector<Index> paths;  ///< numbers of those with adjoints; while they are filled, of all that might
@@ -98,7 +98,8 @@ class Backward {
     void pull_dense(const AdjointTable<Key, N>& from, const CellView<Key>& own, const CellView<Key>& other,
                     Worker& worker)
         requires N::kNative;
-    void add_lost(Index path, Index parent, Index sibling, Limb twins, const AdjointTable<Key, N>& from, Worker& worker);
+    void add_lost(Index path, Index parent, Index sibling, Limb twins, const AdjointTable<Key, N>& from,
+                  Worker& worker);
     void add_leaf_adjoints(Index level, Index at, Index number, Worker& worker);
     bool has_splits(Index number, Worker& worker);
     void hand_over(const PathEvents<N>& events, Worker& worker, Part& part);

@@ -9,7 +9,7 @@ namespace adtc {
 /// Cells with an adjoint other than 0; numbers by key where keys lie close together, else by hashing.
 template <class Key, class N>
 class AdjointTable {
-  public:
+public:
     using Word = typename N::Word;
 
     /// Take the adjoints of a tensor's cells, [cell][word].
@@ -47,10 +47,11 @@ class AdjointTable {
     Key key(Index at) const { return keys_[static_cast<std::size_t>(at)]; }
     bool is_dense() const { return dense_; }
     Key base() const { return base_; }
-    Index places() const { return places_; }       ///< where dense: the keys' range
+    Index places() const { return places_; }  ///< where dense: the keys' range
     const Word* words() const { return words_.data(); }
     Index bytes() const {
-        return static_cast<Index>(sizeof(*this) + sizeof(Key) * (keys_.capacity() + slots_.capacity()) + 8 * words_.capacity());
+        return static_cast<Index>(sizeof(*this) + sizeof(Key) * (keys_.capacity() + slots_.capacity()) +
+                                  8 * words_.capacity());
     }
 
     /// Find the adjoint of a key; none if it is 0.
@@ -68,7 +69,7 @@ class AdjointTable {
         return words_.data() + static_cast<Index>(at) * width_;
     }
 
-  private:
+private:
     static constexpr Key kFree = std::numeric_limits<Key>::min();
 
     Index free_place(Key key) const {
@@ -81,7 +82,7 @@ class AdjointTable {
     bool dense_ = false;
     Key base_ = 0;
     Index places_ = 0;
-    std::vector<Key> keys_;    ///< of the cells with an adjoint, in their order
+    std::vector<Key> keys_;  ///< of the cells with an adjoint, in their order
     std::vector<Index> at_;
     std::vector<Key> slots_;
     std::vector<Word> words_;  ///< [place][word]

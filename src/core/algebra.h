@@ -7,14 +7,14 @@ namespace adtc {
 
 /// The leaves on some rows: their ⊕, and each by its label.
 struct LeafSums {
-    bool enough = false;       ///< are there rows for a leaf?
+    bool enough = false;  ///< are there rows for a leaf?
     Sum total;
     std::vector<Sum> by_label;
 };
 
 /// ⊕ and ⊗ of what there is.
 class Algebra {
-  public:
+public:
     Algebra(const SemiringFunctions& functions, const LeafMetrics& leaves)
         : functions_(functions), leaves_(leaves), values_(static_cast<std::size_t>(leaves.metrics())) {}
 
@@ -69,7 +69,7 @@ class Algebra {
         return functions_.leaf(label, values_.data(), leaves_.metrics());
     }
 
-  private:
+private:
     const SemiringFunctions& functions_;
     const LeafMetrics& leaves_;
     std::vector<double> values_;  ///< [metric]: room

@@ -7,7 +7,7 @@ namespace {
 
 /// Divides by a number that is known before: a product and a shift take less time than a division.
 class Divider {
-  public:
+public:
     explicit Divider(std::uint64_t divisor) : shift_(std::bit_width(divisor - 1)) {
         // Granlund and Montgomery: floor(2^64 (2^shift − divisor) / divisor) + 1
         const TwoLimbs rest = (static_cast<TwoLimbs>(1) << shift_) - divisor;
@@ -18,7 +18,7 @@ class Divider {
         return shift_ == 0 ? n : (high + ((n - high) >> 1)) >> (shift_ - 1);
     }
 
-  private:
+private:
     int shift_;
     std::uint64_t factor_ = 0;
 };

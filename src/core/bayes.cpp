@@ -8,9 +8,9 @@
 namespace adtc {
 namespace {
 
-constexpr Index kOften = 64;        ///< paths between two looks at the limits
+constexpr Index kOften = 64;               ///< paths between two looks at the limits
 constexpr std::size_t kMergeAt = 1 << 20;  ///< leaves that are listed before those that came twice are merged
-constexpr std::size_t kMany = 16;   ///< labels whose digits may be multiplied without a look at their range
+constexpr std::size_t kMany = 16;          ///< labels whose digits may be multiplied without a look at their range
 
 /// ρ (ρ + 1) … (ρ + i − 1) for i = 0 … rows, or its inverse; ρ = high + low. The product is kept in two
 /// doubles, so that only the last rounding of each entry counts.
@@ -44,15 +44,15 @@ struct Model {
     Grid<const Index> counts;
     const Evidence& evidence;
     TreePrior prior;
-    Index groups = 0;    ///< of features
+    Index groups = 0;  ///< of features
     Index channels = 1;
     Index slots = 1;
-    bool bounded = false;            ///< is the number of leaves limited?
-    std::vector<Index> multiplicity; ///< [feature]
-    std::vector<double> times;       ///< [channel][feature]: how many features are not left out
-    std::vector<Index> starts;       ///< [feature + 1]: its entries in the next two
-    std::vector<Index> group;        ///< [entry]
-    std::vector<double> held;        ///< [entry]: features of that group
+    bool bounded = false;             ///< is the number of leaves limited?
+    std::vector<Index> multiplicity;  ///< [feature]
+    std::vector<double> times;        ///< [channel][feature]: how many features are not left out
+    std::vector<Index> starts;        ///< [feature + 1]: its entries in the next two
+    std::vector<Index> group;         ///< [entry]
+    std::vector<double> held;         ///< [entry]: features of that group
 
     double times_of(Index channel, Index f) const {
         return times[static_cast<std::size_t>(channel * lattice.features + f)];
@@ -167,7 +167,7 @@ void merge_leaves(LeafList& list, Index labels) {
 /// Trees of depth at most 2 below one path, from counts of pairs.
 template <class T>
 class Below {
-  public:
+public:
     explicit Below(const Model& model) : model_(model), labels_(static_cast<std::size_t>(model.evidence.labels())) {
         for (auto& quadrant : counts_) quadrant.resize(labels_);
         for (auto& side : stumps_) side.resize(static_cast<std::size_t>(model.channels));
@@ -257,7 +257,7 @@ class Below {
         }
     }
 
-  private:
+private:
     /// One side of a split on a feature.
     struct Side {
         Scaled evidence;
@@ -267,7 +267,7 @@ class Below {
     struct Split {
         std::size_t at;  ///< its slot in the counts
         Index feature;
-        Side side[2];    ///< where the feature is 0 and 1
+        Side side[2];  ///< where the feature is 0 and 1
     };
     /// The values of a child by its number of leaves, which is 1 or 2; all in one if it may be any.
     struct Few {
@@ -396,7 +396,8 @@ class Below {
             const auto &zero = counts_[2 * s], &one = counts_[2 * s + 1];
             if (!model_.enough(zero) || !model_.enough(one)) continue;
             const Scaled stump = model_.evidence.of(zero.data()) * model_.evidence.of(one.data());
-            const double mass = ratio(outer * tidy(stump * (factor * static_cast<double>(model_.multiplicity[h]))), root);
+            const double mass =
+                ratio(outer * tidy(stump * (factor * static_cast<double>(model_.multiplicity[h]))), root);
             if (mass < least) {
                 lost += mass;
                 continue;
@@ -438,10 +439,10 @@ Evidence::Evidence(std::span<const double> rho, std::span<const Index> totals, b
 
 struct BayesPass::Inner {
     Model model;
-    Rows records;                ///< of all rows
-    std::vector<Scaled> sums;    ///< [path][channel][slot]
-    std::vector<Scaled> best;    ///< [path][slot]
-    std::vector<Scaled> outer;   ///< [path][slot]; empty before the pass down
+    Rows records;               ///< of all rows
+    std::vector<Scaled> sums;   ///< [path][channel][slot]
+    std::vector<Scaled> best;   ///< [path][slot]
+    std::vector<Scaled> outer;  ///< [path][slot]; empty before the pass down
 
     std::span<Scaled> sums_of(Index node) {
         const Index width = model.channels * model.slots;
@@ -487,7 +488,7 @@ struct BayesPass::Inner {
     template <class T, class Use>
     void walk_in(Index first, Index stop, std::span<const bool> wanted, const Control& control, Use use) const {
         Below<T> below(model);
-        LabelRule rule; // of which only the rows matter that a leaf must hold: it carries no label
+        LabelRule rule;  // of which only the rows matter that a leaf must hold: it carries no label
         rule.minsup = model.prior.minsup;
         rule.own = model.table.groups();
         PairWalk<T> walk(model.table, model.lattice, rule, wanted, control);
@@ -517,16 +518,17 @@ struct BayesPass::Inner {
         counts.set_slots(model.lattice.features, others);
         Slices slices;
         slice_rows(rows, model.lattice.features, slices);
-        count_pairs(slices, model.table, counts.slots,
-                    Cube<Index>{counts.pairs.data(), model.table.groups(), static_cast<Index>(others.size()),
-                                counts.lanes});
+        count_pairs(
+            slices, model.table, counts.slots,
+            Cube<Index>{counts.pairs.data(), model.table.groups(), static_cast<Index>(others.size()), counts.lanes});
         return counts;
     }
 };
 
 BayesPass::BayesPass(const Table& table, const Lattice& lattice, Grid<const Index> counts, const Evidence& evidence,
                      const TreePrior& prior, Grid<const Index> groups, Index excluded)
-    : inner_(new Inner{model_of(table, lattice, counts, evidence, prior, groups, excluded), records_of(table), {}, {}, {}}) {
+    : inner_(new Inner{
+          model_of(table, lattice, counts, evidence, prior, groups, excluded), records_of(table), {}, {}, {}}) {
     const Model& model = inner_->model;
     const auto paths = static_cast<std::size_t>(lattice.size());
     inner_->sums.resize(paths * static_cast<std::size_t>(model.channels * model.slots));

@@ -22,7 +22,7 @@ namespace adtc {
 
 /// The probability of the labels at a leaf whose class shares have a Dirichlet prior.
 class Evidence {
-  public:
+public:
     /// Prepare for up to totals[label] rows; `blank` gives every leaf the evidence 1.
     Evidence(std::span<const double> rho, std::span<const Index> totals, bool blank);
 
@@ -36,7 +36,7 @@ class Evidence {
         return many_ ? tidy(product) : product;
     }
 
-  private:
+private:
     std::vector<std::vector<Scaled>> rising_;  ///< [label][rows]: ρ (ρ + 1) … (ρ + rows − 1)
     std::vector<Scaled> falling_;              ///< [rows]: 1 / the same of the sum of all ρ
     bool blank_ = false;
@@ -47,12 +47,12 @@ enum class SplitRule : int { valid, all, flat };
 
 /// Which trees there are, and how probable each is beforehand.
 struct TreePrior {
-    std::span<const double> leaf;  ///< [depth]: probability of a leaf where a split is possible
-    std::span<const double> split; ///< [depth]: probability of a split there
+    std::span<const double> leaf;   ///< [depth]: probability of a leaf where a split is possible
+    std::span<const double> split;  ///< [depth]: probability of a split there
     SplitRule rule = SplitRule::valid;
-    Index features = 0;    ///< among which a split is chosen under `all`
-    Index minsup = 0;      ///< rows that each leaf holds at least
-    Index most_leaves = 0; ///< 0: any number
+    Index features = 0;     ///< among which a split is chosen under `all`
+    Index minsup = 0;       ///< rows that each leaf holds at least
+    Index most_leaves = 0;  ///< 0: any number
 
     /// The factor of a leaf, given how many splits are valid there.
     double stay(Index depth, Index valid) const {
@@ -83,7 +83,7 @@ struct WeightedChoices {
 
 /// One pass over all paths, up and then down.
 class BayesPass {
-  public:
+public:
     /// `counts` is [path][label]; `groups[f][g]` says how many of the features that f stands for are
     /// in group g. Channel 0 has all features, channel c ≤ excluded leaves out group c − 1.
     BayesPass(const Table& table, const Lattice& lattice, Grid<const Index> counts, const Evidence& evidence,
@@ -113,7 +113,7 @@ class BayesPass {
     LeafList leaves_last(Index first, Index stop, std::span<const bool> wanted, double least, const Lattice& names,
                          Index most, const Control& control) const;
 
-  private:
+private:
     struct Inner;
     std::unique_ptr<Inner> inner_;
 };

@@ -14,7 +14,7 @@ template <class T>
 class Buffer {
     static_assert(std::is_trivially_copyable_v<T>);
 
-  public:
+public:
     Buffer() = default;
     explicit Buffer(Index size) { resize(size); }
     Buffer(Buffer&& other) noexcept { swap(other); }
@@ -65,7 +65,7 @@ class Buffer {
         std::swap(capacity_, other.capacity_);
     }
 
-  private:
+private:
     T* data_ = nullptr;
     Index size_ = 0;
     Index capacity_ = 0;

@@ -13,7 +13,7 @@ namespace adtc {
 /// eviction.
 template <class Value>
 class Cache {
-  public:
+public:
     explicit Cache(Index most_bytes) : most_bytes_(most_bytes) {}
 
     Index bytes() const { return bytes_; }
@@ -40,7 +40,7 @@ class Cache {
         trim();
     }
 
-  private:
+private:
     struct Entry {
         Index id;
         std::shared_ptr<Value> value;

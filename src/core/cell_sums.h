@@ -16,7 +16,7 @@ namespace adtc {
 /// Sums over cells of one circuit. Not for several threads at once.
 template <class Key>
 class CellSums {
-  public:
+public:
     /// `rows` has the circuit's features, and groups as fine as the metrics need; `most_bytes` is what
     /// the values of cells and the cursor may hold together.
     CellSums(Cursor<Key>& cursor, const Lattice& lattice, std::span<const Index> multiplicity, const Table& rows,
@@ -33,7 +33,7 @@ class CellSums {
     /// Sum over the trees of a cell of the root.
     Sum of(Key key) { return cell(Position{}, key, kMany).whole; }
 
-  private:
+private:
     static constexpr Index kMany = -1;  ///< trees: an unknown number
 
     struct Where {

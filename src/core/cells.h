@@ -100,7 +100,7 @@ struct Part {
 /// The tensors of a level, put together from parts in the order of their jobs.
 template <class Key>
 class Pool {
-  public:
+public:
     Pool(Index limbs, Index functionals) : cells_(limbs, functionals) {}
 
     /// Begin a job. If all before it are done, it writes behind what they have made.
@@ -141,7 +141,7 @@ class Pool {
         return std::move(cells_);
     }
 
-  private:
+private:
     void append(Part<Key>& part, std::span<Index> starts, std::span<Index> stops) {
         Index offset = 0;
         if (cells_.size() == 0) {  // also where the job was lent all cells
@@ -177,10 +177,12 @@ inline std::uint64_t hash_of(WideKey key) {
 /// Cells by key, with open addressing; at most half full.
 template <class Key, int L>
 class CellTable {
-  public:
+public:
     static constexpr Index kFirstPlaces = 256;
 
-    CellTable(Limbs<L> limbs, Index functionals) : limbs_(limbs), cells_(limbs.size(), functionals) { rebuild(kFirstPlaces); }
+    CellTable(Limbs<L> limbs, Index functionals) : limbs_(limbs), cells_(limbs.size(), functionals) {
+        rebuild(kFirstPlaces);
+    }
 
     Index size() const { return size_; }
     Index places() const { return cells_.size(); }
@@ -241,7 +243,7 @@ class CellTable {
                 use(cells_.keys[i], cells_.value(i), cells_.cost(i));
     }
 
-  private:
+private:
     static constexpr Key kFree = std::numeric_limits<Key>::min();
 
     void rebuild(Index places) {

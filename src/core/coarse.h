@@ -10,7 +10,7 @@ namespace adtc {
 
 template <class Key, class T>
 class CoarseSides {
-  public:
+public:
     CoarseSides(const Leaves<Key>& leaves, std::span<const Index> multiplicity, Index rest)
         : leaves_(leaves), multiplicity_(multiplicity), rest_(rest) {}
 
@@ -31,7 +31,7 @@ class CoarseSides {
         return true;
     }
 
-  private:
+private:
     void list_side(const SplittingPairs<T>& path, Index a, int s, Side<Key>& side) {
         whole_.find(side.counts, leaves_);
         for (Index i = 0; i < whole_.size(); ++i) take(side, whole_.keys[i], whole_.cost(i), nullptr, 1);

@@ -29,7 +29,7 @@ struct OutOfMemory : std::runtime_error {
 /// One per run, shared by its threads. Kernels call `check` between pieces of work of at most a few
 /// milliseconds, so a limit is noticed at once; the exception ends that thread's call alone.
 class Control {
-  public:
+public:
     using Clock = std::chrono::steady_clock;
 
     void cancel() noexcept { cancelled_.store(true, std::memory_order_relaxed); }
@@ -57,12 +57,11 @@ class Control {
         if (resident_bytes() > most) throw OutOfMemory();
     }
 
-  private:
+private:
     static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
     static std::int64_t now() noexcept {
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch())
-            .count();
+        return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now().time_since_epoch()).count();
     }
 
     std::atomic<bool> cancelled_{false};

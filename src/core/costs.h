@@ -10,10 +10,10 @@ namespace adtc {
 /// The forms whose least values are wanted. Valid while the cost of every tree stays below
 /// infinity / 4 in absolute value, so that sums of two fit and none is taken for infinity.
 struct Costs {
-    Cube<const Index> weights;        ///< [form][label][group]: what a row adds
-    std::span<const Index> constants; ///< [form]: what a leaf adds
-    LabelRule rule;                   ///< which labels a leaf may carry
-    Index infinity = 0;               ///< the cost of what does not exist
+    Cube<const Index> weights;         ///< [form][label][group]: what a row adds
+    std::span<const Index> constants;  ///< [form]: what a leaf adds
+    LabelRule rule;                    ///< which labels a leaf may carry
+    Index infinity = 0;                ///< the cost of what does not exist
 
     Index forms() const { return weights.planes; }
     Index labels() const { return weights.rows; }
@@ -31,8 +31,7 @@ struct Costs {
 /// The cost of the cheapest leaf on these rows; infinity if there can be none.
 inline Index least_leaf(const Costs& costs, Index form, std::span<const Index> counts) {
     Index best = costs.infinity;
-    for_each_label(counts, costs.rule,
-                   [&](Index label) { best = std::min(best, costs.of_leaf(form, label, counts)); });
+    for_each_label(counts, costs.rule, [&](Index label) { best = std::min(best, costs.of_leaf(form, label, counts)); });
     return best;
 }
 

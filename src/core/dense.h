@@ -35,12 +35,14 @@ Index bits_of(const CellView<Key>& list) {
 
 /// Sums of products of numbers cut into digits of 52 bits, an array over keys for each digit.
 class Digits {
-  public:
+public:
     static constexpr Index kBits = 52;
 
     /// Numbers are taken modulo 2^(64 · limbs).
     Digits(Index width, Index limbs)
-        : width_(width), planes_((64 * limbs + kBits - 1) / kBits), stride_(width + 2 * kBlock),
+        : width_(width),
+          planes_((64 * limbs + kBits - 1) / kBits),
+          stride_(width + 2 * kBlock),
           sums_(static_cast<std::size_t>(planes_ * stride_)) {}
 
     /// Add factor · outer ⊗ inner; `at` is the place of the sum of their first keys.
@@ -81,10 +83,10 @@ class Digits {
         }
     }
 
-  private:
-    static constexpr Index kBlock = 32;          // keys summed up in registers
-    static constexpr Index kMostRows = 256;      // cells of the outer list at once
-    static constexpr Index kMostTerms = 4000;    // 4096 numbers of 52 bits fit a lane
+private:
+    static constexpr Index kBlock = 32;        // keys summed up in registers
+    static constexpr Index kMostRows = 256;    // cells of the outer list at once
+    static constexpr Index kMostTerms = 4000;  // 4096 numbers of 52 bits fit a lane
     static constexpr Limb kMask = (Limb{1} << kBits) - 1;
 
     const Limb* plane(Index p) const { return sums_.data() + p * stride_ + kBlock; }
@@ -171,12 +173,12 @@ class Digits {
     }
 
     Index width_, planes_, stride_;
-    std::vector<Limb> sums_;     ///< [plane][key]
-    Index terms_ = 0;            ///< added since the last carry
+    std::vector<Limb> sums_;  ///< [plane][key]
+    Index terms_ = 0;         ///< added since the last carry
     Index span_ = 0, inner_stride_ = 0;
-    std::vector<Limb> inner_;    ///< [digit][key]
-    std::vector<Limb> outer_;    ///< [digit][row]
-    std::vector<Index> offsets_; ///< [row]: of the outer keys
+    std::vector<Limb> inner_;     ///< [digit][key]
+    std::vector<Limb> outer_;     ///< [digit][row]
+    std::vector<Index> offsets_;  ///< [row]: of the outer keys
 };
 
 #endif
@@ -184,7 +186,7 @@ class Digits {
 /// A tensor as an array over all keys.
 template <class Key, int L>
 class DenseTensor {
-  public:
+public:
     /// All numbers are 0 at first.
     DenseTensor(Limbs<L> limbs, Key low, Index width)
         : limbs_(limbs), low_(low), width_(width), values_(static_cast<std::size_t>(width * limbs.size())) {}
@@ -213,8 +215,8 @@ class DenseTensor {
             limbs_.scale(s.outer.value(i), s.outer.limbs, s.factor, scaled);
             Limb* const offset = find(s.outer.keys[i] + s.inner.keys[0]);
             for (Index j = 0; j < s.inner.size; ++j)
-                limbs_.add_product(offset + static_cast<Index>(s.inner.keys[j] - s.inner.keys[0]) * limbs_.size(), scaled,
-                                   s.inner.value(j), s.inner.limbs);
+                limbs_.add_product(offset + static_cast<Index>(s.inner.keys[j] - s.inner.keys[0]) * limbs_.size(),
+                                   scaled, s.inner.value(j), s.inner.limbs);
         }
     }
 
@@ -234,7 +236,7 @@ class DenseTensor {
         }
     }
 
-  private:
+private:
 #if defined(__AVX512IFMA__)
     template <class Check>
     void convolve(const std::vector<Summand<Key>>& summands, Check check) {

@@ -8,26 +8,26 @@
 namespace adtc {
 namespace {
 
-constexpr int kTries = 8;         ///< of a free draw for one split
-constexpr Index kNone = -1;       ///< in place of a label: no such tree exists
-constexpr Index kSplit = -2;      ///< in place of a label: a split
-constexpr Index kAny = -1;        ///< in place of a label to be avoided
-constexpr Index kOften = 64;      ///< attempts between two looks at the limits
+constexpr int kTries = 8;     ///< of a free draw for one split
+constexpr Index kNone = -1;   ///< in place of a label: no such tree exists
+constexpr Index kSplit = -2;  ///< in place of a label: a split
+constexpr Index kAny = -1;    ///< in place of a label to be avoided
+constexpr Index kOften = 64;  ///< attempts between two looks at the limits
 
 /// Numbers in [0, 1), the same on every platform.
 class Random {
-  public:
+public:
     explicit Random(std::uint64_t seed) : bits_(seed) {}
     double share() { return static_cast<double>(bits_() >> 11) * 0x1p-53; }
     Index below(Index n) { return static_cast<Index>(share() * static_cast<double>(n)); }
 
-  private:
+private:
     std::mt19937_64 bits_;
 };
 
 /// Draws one tree at a time.
 class Drawing {
-  public:
+public:
     Drawing(const Ways& ways, Bounds& bounds, const Table& table, const DrawOptions& options)
         : ways_(ways),
           bounds_(bounds),
@@ -66,10 +66,10 @@ class Drawing {
         return found - cumulative.begin();
     }
 
-    WideKey key = 0;      ///< of the tree that was drawn last
-    bool trivial = false; ///< does it have a split into two leaves of one label?
+    WideKey key = 0;       ///< of the tree that was drawn last
+    bool trivial = false;  ///< does it have a split into two leaves of one label?
 
-  private:
+private:
     /// Draw what stands below a path: the label of a leaf, kSplit, or kNone. A free draw avoids a label
     /// for a leaf where there is a choice.
     Index below(Index level, Index node, Index k, Index avoided) {

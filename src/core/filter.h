@@ -12,7 +12,7 @@ namespace adtc {
 /// The inner list of a summand, its costs by functional; the first one is settled by its order.
 template <class Key>
 class CostFilter {
-  public:
+public:
     /// Look at another summand.
     void load(const Summand<Key>& s, std::span<const Index> budgets) {
         summand_ = &s;
@@ -59,7 +59,7 @@ class CostFilter {
         return {stop_, narrow_ ? find_narrow(cost) : find_wide(cost), found_.data()};
     }
 
-  private:
+private:
     Index find_narrow(const Index* cost) {
         const Index others = static_cast<Index>(budgets_.size()) - 1;
         limits_.resize(static_cast<std::size_t>(others));
@@ -101,12 +101,12 @@ class CostFilter {
 
     const Summand<Key>* summand_ = nullptr;
     std::span<const Index> budgets_;
-    Index stop_ = 0;                ///< cells whose first cost fits
-    Index row_ = -1;                ///< of the outer list
-    bool narrow_ = false;           ///< do 32 bits hold the costs, less their least?
+    Index stop_ = 0;       ///< cells whose first cost fits
+    Index row_ = -1;       ///< of the outer list
+    bool narrow_ = false;  ///< do 32 bits hold the costs, less their least?
     Index stride_ = 0;
-    std::vector<Index> low_;        ///< [functional]: the least cost
-    Buffer<std::int32_t> costs_;    ///< [functional − 1][cell], less the least
+    std::vector<Index> low_;      ///< [functional]: the least cost
+    Buffer<std::int32_t> costs_;  ///< [functional − 1][cell], less the least
     std::vector<std::int32_t> limits_;
     Buffer<std::uint32_t> found_;
 };

@@ -142,7 +142,7 @@ bool can_split(const Ways& ways, Index node, Children sides) {
 
 /// Bounds below the paths of one level above the last, from those one level down.
 class Above {
-  public:
+public:
     Above(const Ways& ways, Bounds& bounds)
         : ways_(ways), bounds_(bounds), ones_(bounds.sizes()), zeros_(bounds.sizes()) {}
 
@@ -163,7 +163,7 @@ class Above {
         return total_of(out);
     }
 
-  private:
+private:
     /// Write the running sums of some features.
     void note(Index node, Index first, Index stop, std::span<const double> out) const {
         if (bounds_.splits.planes == 0) return;

@@ -21,17 +21,17 @@ namespace adtc {
 /// Which trees there are: paths, what may stand below them, and what they may cost.
 struct Ways {
     const Lattice* lattice = nullptr;
-    const Costs* costs = nullptr;        ///< the budgets' forms, and which labels a leaf may carry
-    Grid<const WideKey> key_weights;     ///< [label][group]: what a row adds to the key
-    WideKey key_constant = 0;            ///< what a leaf adds to it
-    bool trivial_splits = true;          ///< may both children of a split be leaves of one label?
-    std::span<const Index> multiplicity; ///< [feature]: original features behind it
-    Grid<const Index> counts;            ///< [path][group]: rows
-    std::span<const Index> support;      ///< [path]: rows of the table itself
-    std::span<const Index> largest;      ///< [path]: leaves that budgets leave for it
-    std::span<const bool> live;          ///< [path]
-    Grid<const Index> least;             ///< [form][path]
-    Grid<const Index> budgets;           ///< [path][form]
+    const Costs* costs = nullptr;         ///< the budgets' forms, and which labels a leaf may carry
+    Grid<const WideKey> key_weights;      ///< [label][group]: what a row adds to the key
+    WideKey key_constant = 0;             ///< what a leaf adds to it
+    bool trivial_splits = true;           ///< may both children of a split be leaves of one label?
+    std::span<const Index> multiplicity;  ///< [feature]: original features behind it
+    Grid<const Index> counts;             ///< [path][group]: rows
+    std::span<const Index> support;       ///< [path]: rows of the table itself
+    std::span<const Index> largest;       ///< [path]: leaves that budgets leave for it
+    std::span<const bool> live;           ///< [path]
+    Grid<const Index> least;              ///< [form][path]
+    Grid<const Index> budgets;            ///< [path][form]
 
     /// At most so many labels stand at one leaf.
     double labels() const { return costs->rule.majority ? 1.0 : static_cast<double>(costs->rule.labels); }
@@ -40,23 +40,23 @@ struct Ways {
 /// At most how many trees lie below the paths. Sizes k are numbers of leaves; where they are not told
 /// apart, k = 0 stands for all of them.
 struct Bounds {
-    Grid<double> trees;             ///< [path above the last level][k]
-    std::span<double> splitting;    ///< [path above the last level]: features that split it, with twins
-    Grid<double> active;            ///< [last][3]: features that split it; their sides that can be split
-                                    ///< again; those with two such sides
-    Cube<std::uint64_t> candidates; ///< [last][3][word]: features that may split it, and that leave
-                                    ///< enough rows to split side 1, and side 0; or empty
-    std::span<bool> looked;         ///< [last]: features were looked at one by one; or empty
-    Cube<double> splits;            ///< [path above][k][feature]: running sums over features; or empty
-    Index leaf = 0;                 ///< k of a leaf: 1, or 0 where sizes are not told apart
+    Grid<double> trees;              ///< [path above the last level][k]
+    std::span<double> splitting;     ///< [path above the last level]: features that split it, with twins
+    Grid<double> active;             ///< [last][3]: features that split it; their sides that can be split
+                                     ///< again; those with two such sides
+    Cube<std::uint64_t> candidates;  ///< [last][3][word]: features that may split it, and that leave
+                                     ///< enough rows to split side 1, and side 0; or empty
+    std::span<bool> looked;          ///< [last]: features were looked at one by one; or empty
+    Cube<double> splits;             ///< [path above][k][feature]: running sums over features; or empty
+    Index leaf = 0;                  ///< k of a leaf: 1, or 0 where sizes are not told apart
 
     Index sizes() const { return trees.columns; }
 };
 
 /// How the axes depend on a leaf, for bounds on the number of cells.
 struct Spans {
-    Cube<const Index> weights;       ///< [axis][label][group]
-    std::span<const Index> per_leaf; ///< [axis]
+    Cube<const Index> weights;        ///< [axis][label][group]
+    std::span<const Index> per_leaf;  ///< [axis]
 };
 
 /// Bounds of all levels, root first: summed over the live paths of each.
@@ -77,8 +77,7 @@ std::vector<Index> live_numbers(const Ways& ways, Index level);
 
 /// Bounds on the trees below the given paths of a level by size: [path][size], at the last level
 /// [path][kClosed].
-std::vector<double> bounds_by_size(const Ways& ways, const Bounds& bounds, Index level,
-                                   std::span<const Index> numbers);
+std::vector<double> bounds_by_size(const Ways& ways, const Bounds& bounds, Index level, std::span<const Index> numbers);
 
 /// Write the bounds of one path by size, `bounds.sizes()` of them.
 void by_size(const Ways& ways, const Bounds& bounds, Index level, Index node, double* out);
@@ -96,17 +95,17 @@ Index choose(std::span<const double> weights, double share);
 struct DrawOptions {
     std::uint64_t seed = 0;
     Index attempts = 0;
-    Index most_leaves = 0; ///< largest k; sizes beyond it are left out
-    bool free = false;     ///< try again where a split does not exist, and avoid leaves of one label below
-                           ///< a split: more trees are kept, but not all are equally likely
+    Index most_leaves = 0;  ///< largest k; sizes beyond it are left out
+    bool free = false;      ///< try again where a split does not exist, and avoid leaves of one label below
+                            ///< a split: more trees are kept, but not all are equally likely
 };
 
 /// Trees that exist, within the budgets of the path they were drawn below.
 struct DrawnTrees {
-    std::vector<WideKey> keys;         ///< [tree]
-    std::vector<Index> owners;         ///< [tree]: the number of its path within the level
-    std::vector<std::uint8_t> trivial; ///< [tree]: does it have a split into two leaves of one label?
-    Index tried = 0;                   ///< attempts
+    std::vector<WideKey> keys;          ///< [tree]
+    std::vector<Index> owners;          ///< [tree]: the number of its path within the level
+    std::vector<std::uint8_t> trivial;  ///< [tree]: does it have a split into two leaves of one label?
+    Index tried = 0;                    ///< attempts
 };
 
 /// Draw trees below the live paths of a level, in proportion to bounds, which must be fine unless the

@@ -21,9 +21,13 @@ template <class Key, class Sums>
 class GoodCells {
     using Store = typename Sums::Store;
 
-  public:
+public:
     GoodCells(const CircuitView<Key>& circuit, const RootGroups& groups, Sums& sums, const Control& control)
-        : circuit_(circuit), lattice_(*circuit.lattice), groups_(groups), sums_(sums), control_(control),
+        : circuit_(circuit),
+          lattice_(*circuit.lattice),
+          groups_(groups),
+          sums_(sums),
+          control_(control),
           opener_(circuit) {}
 
     /// Return the sums of all groups.
@@ -32,9 +36,7 @@ class GoodCells {
         if (circuit_.levels.empty()) return total;
         choose();
         Store below = lattice_.levels > 0 ? sums_.make(circuit_.levels.back().cells.size) : Store{};
-        for_each_path(lattice_.levels, [&](Index number) {
-            fill_last(number, lattice_.levels > 0 ? below : total);
-        });
+        for_each_path(lattice_.levels, [&](Index number) { fill_last(number, lattice_.levels > 0 ? below : total); });
         for (Index level = lattice_.levels - 1; level >= 0; --level) {
             Store here = level > 0 ? sums_.make(circuit_.levels[level].cells.size) : Store{};
             for_each_path(level, [&](Index number) { fill_upper(level, number, level > 0 ? here : total, below); });
@@ -45,7 +47,7 @@ class GoodCells {
         return total;
     }
 
-  private:
+private:
     /// Visit the paths of a level with wanted cells.
     template <class Use>
     void for_each_path(Index level, Use use) {
@@ -66,7 +68,8 @@ class GoodCells {
     void choose() {
         one_group_ = std::all_of(groups_.of.begin(), groups_.of.end(), [](Index g) { return g == 0; });
         if (std::none_of(groups_.of.begin(), groups_.of.end(), [](Index g) { return g < 0; })) return;
-        for (const Level<Key>& level : circuit_.levels) wanted_.emplace_back(static_cast<std::size_t>(level.cells.size), 0);
+        for (const Level<Key>& level : circuit_.levels)
+            wanted_.emplace_back(static_cast<std::size_t>(level.cells.size), 0);
         for (Index level = 0; level < lattice_.levels; ++level)
             for_each_path(level, [&](Index number) {
                 enter(level, number);

@@ -29,7 +29,7 @@ inline Vector<std::int32_t> multiply_pairs(Vector<std::int32_t> a, Vector<std::i
 /// multiplicity, and the path fewer than 2^32: see `fits`.
 template <class Key, class T>
 class Histograms {
-  public:
+public:
     Histograms(const Leaves<Key>& leaves, std::span<const Index> multiplicity)
         : leaves_(leaves), multiplicity_(multiplicity) {}
 
@@ -62,14 +62,14 @@ class Histograms {
     std::uint32_t& find(Index at) { return sum_[at]; }
     Index width() const { return width_; }
 
-  private:
+private:
     static constexpr Index kPad = 32;
 
     struct Histogram {
-        Key low = 0;     ///< of the first key
+        Key low = 0;  ///< of the first key
         Index width = 0;
-        Index cells = 0; ///< keys with trees
-        std::vector<std::int16_t> counts; ///< zeros around it
+        Index cells = 0;                   ///< keys with trees
+        std::vector<std::int16_t> counts;  ///< zeros around it
         std::int16_t* data() { return counts.data() + kPad; }
     };
 
@@ -145,7 +145,7 @@ class Histograms {
         T* const at = at_.data();
         std::int16_t* const added = added_.data();
         const T *const both = both_.data(), *const rows = rows_.data(), *const ones = ones_.data(),
-                *const ones_rows = ones_rows_.data();
+                       *const ones_rows = ones_rows_.data();
         for (Index b = 0; b < n; ++b) at[b] = (s == 0 ? both[b] : ones[b] - both[b]) - below;
         for (Index b = 0; b < n; ++b) {
             const T one = s == 0 ? rows[b] : ones_rows[b] - rows[b];
@@ -190,12 +190,12 @@ class Histograms {
     std::span<const Index> multiplicity_;
     Key low_ = 0;
     Index width_ = 0;
-    std::vector<std::uint32_t> sum_;         ///< [key − low]: trees; room for a vector more
-    std::vector<T> ones_, ones_rows_;        ///< [b]: the rows with a feature, weighted and counted
-    std::vector<T> both_, rows_;             ///< [b]: those that also have feature a
-    std::vector<T> at_;                      ///< [b]: the place of a stump
+    std::vector<std::uint32_t> sum_;   ///< [key − low]: trees; room for a vector more
+    std::vector<T> ones_, ones_rows_;  ///< [b]: the rows with a feature, weighted and counted
+    std::vector<T> both_, rows_;       ///< [b]: those that also have feature a
+    std::vector<T> at_;                ///< [b]: the place of a stump
     std::vector<std::int16_t> added_, twins_;
-    std::vector<std::int32_t> paired_;       ///< a histogram's neighbouring counts, next to each other
+    std::vector<std::int32_t> paired_;  ///< a histogram's neighbouring counts, next to each other
     Histogram side_[2];
 };
 

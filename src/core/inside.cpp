@@ -43,11 +43,13 @@ Mixing mixing_of(const Table& table, const Costs& costs) {
         for (Index l = 0; l < rule.labels; ++l) {
             mixing.weights.emplace_back();
             for (std::size_t g = 0; g < groups; ++g)
-                mixing.weights.back().push_back(static_cast<Index>(g) < rule.own ? weight(rule.group_label[g] == l) : 0);
+                mixing.weights.back().push_back(static_cast<Index>(g) < rule.own ? weight(rule.group_label[g] == l)
+                                                                                 : 0);
         }
     };
     if (rule.majority) by_label(mixing.votes, [](bool own) { return Index{own}; });
-    if (rule.share_top) by_label(mixing.share, [&](bool own) { return (own ? rule.share_bottom : 0) - rule.share_top; });
+    if (rule.share_top)
+        by_label(mixing.share, [&](bool own) { return (own ? rule.share_bottom : 0) - rule.share_top; });
     mixing.costs = mixing.channels();
     mixing.turned.assign(static_cast<std::size_t>(costs.forms()), false);
     for (Index d = 0; d < costs.forms(); ++d)
@@ -80,7 +82,9 @@ std::pair<Index, Index> cost_reach(const Mixing& mixing, const Table& table, con
 }
 
 /// Eight times a leaf's constant, more than trees of depth 2 have leaves.
-Index constants_of(const Costs& costs, Index form) { return 8 * std::abs(costs.constants[static_cast<std::size_t>(form)]); }
+Index constants_of(const Costs& costs, Index form) {
+    return 8 * std::abs(costs.constants[static_cast<std::size_t>(form)]);
+}
 
 /// The least number that no tree costs: from it on, values are infinite ones with finite costs added.
 Index unreal_of(const Mixing& mixing, const Table& table, const Costs& costs) {
@@ -118,17 +122,17 @@ Index bytes_for(Index spread, Index features, Index groups, Index channels, Inde
 /// The matrices of all sets of fewer than `spread` features below one prefix.
 template <class T>
 struct Sets {
-    Rows rows;                 ///< of the prefix; every feature turned to its minority side
+    Rows rows;  ///< of the prefix; every feature turned to its minority side
     Path prefix;
-    Index first = 0;           ///< the least feature that may extend the prefix
-    std::vector<Index> totals; ///< [group]
+    Index first = 0;                     ///< the least feature that may extend the prefix
+    std::vector<Index> totals;           ///< [group]
     std::vector<std::uint64_t> flipped;  ///< a bit per feature that was turned
-    std::vector<T> diagonal;   ///< [channel][lane] of the prefix itself
-    std::vector<T> groups0;    ///< [group][feature][lane]: pairs among the prefix's rows
-    std::vector<T> groups1;    ///< [feature][group][feature][lane]: pairs among those with a feature
-    std::vector<T> channels0;  ///< [channel][feature][lane]
-    std::vector<T> channels1;  ///< [feature][channel][feature][lane]
-    std::vector<T> channels2;  ///< [pair of features][channel][feature][lane]
+    std::vector<T> diagonal;             ///< [channel][lane] of the prefix itself
+    std::vector<T> groups0;              ///< [group][feature][lane]: pairs among the prefix's rows
+    std::vector<T> groups1;              ///< [feature][group][feature][lane]: pairs among those with a feature
+    std::vector<T> channels0;            ///< [channel][feature][lane]
+    std::vector<T> channels1;            ///< [feature][channel][feature][lane]
+    std::vector<T> channels2;            ///< [pair of features][channel][feature][lane]
 
     bool is_flipped(Index f) const { return flipped[static_cast<std::size_t>(f / 64)] >> (f % 64) & 1; }
 };
@@ -148,7 +152,7 @@ struct Room {
 
 template <class T>
 class Pass final : public InsidePass {
-  public:
+public:
     Pass(const Table& table, const Lattice& lattice, const Costs& costs, Mixing mixing, Index spread)
         : table_(table),
           lattice_(lattice),
@@ -183,7 +187,7 @@ class Pass final : public InsidePass {
         }
     }
 
-  private:
+private:
     Index n() const { return table_.features(); }
     Index prefix_length() const { return lattice_.levels - spread_; }
     Index matrix() const { return n() * lanes_; }
@@ -258,11 +262,13 @@ class Pass final : public InsidePass {
                 sets.diagonal[ch * lanes_ + f] = sets.channels0[ch * matrix() + f * lanes_ + f];
         const Index literals = n() - sets.first;
         if (counts_singles()) {
-            if (costs_.forms()) sets.channels1.resize(static_cast<std::size_t>(literals * mixing_.channels() * matrix()));
+            if (costs_.forms())
+                sets.channels1.resize(static_cast<std::size_t>(literals * mixing_.channels() * matrix()));
             if (spread_ == 3) sets.groups1.resize(static_cast<std::size_t>(literals * table_.groups() * matrix()));
         }
         if (counts_doubles())
-            sets.channels2.resize(static_cast<std::size_t>(literals * (literals - 1) / 2 * mixing_.channels() * matrix()));
+            sets.channels2.resize(
+                static_cast<std::size_t>(literals * (literals - 1) / 2 * mixing_.channels() * matrix()));
     }
 
     /// Turn features whose 1 is the larger side: then sets with many features have few rows.
@@ -285,7 +291,8 @@ class Pass final : public InsidePass {
         for (Index ch = 0; ch < mixing_.channels(); ++ch) {
             T* out = channels + ch * matrix();
             for (Index g = 0; g < table_.groups(); ++g) {
-                const T weight = static_cast<T>(mixing_.weights[static_cast<std::size_t>(ch)][static_cast<std::size_t>(g)]);
+                const T weight =
+                    static_cast<T>(mixing_.weights[static_cast<std::size_t>(ch)][static_cast<std::size_t>(g)]);
                 const T* in = groups + g * matrix();
                 if (g == 0)
                     for (Index k = 0; k < rows * lanes_; ++k) out[k] = static_cast<T>(weight * in[k]);
@@ -502,7 +509,8 @@ class Pass final : public InsidePass {
 
     /// Tell which lanes of a block leave enough rows on both sides of a pattern.
     Vector<T> splitting(int s, Index block, const Room<T>& room) const {
-        const T few = static_cast<T>(costs_.rule.minsup), most = static_cast<T>(room.whole[static_cast<std::size_t>(s)] - few);
+        const T few = static_cast<T>(costs_.rule.minsup),
+                most = static_cast<T>(room.whole[static_cast<std::size_t>(s)] - few);
         const Vector<T> ones = load(room.ones.data() + s * lanes_ + block);
         return (ones >= few) & (ones <= most);
     }
@@ -585,7 +593,8 @@ class Pass final : public InsidePass {
             best0[k] = static_cast<T>(best0[k] - static_cast<T>(constant));
         }
         if (lattice_.rest == 2)
-            rule.template update<Patterns>(Pairs{room.chosen, room.splits, lanes_, costs_.rule.minsup == 0}, best1, best0);
+            rule.template update<Patterns>(Pairs{room.chosen, room.splits, lanes_, costs_.rule.minsup == 0}, best1,
+                                           best0);
         if (costs_.rule.minsup == 0) forget_others<Patterns>(room);
         const Vector<T> unreal = all(unreal_);
         for (int s = 0; s < Patterns; ++s) {

@@ -21,16 +21,16 @@ namespace adtc {
 
 /// Where an inside pass writes.
 struct InsideResult {
-    Grid<Index> counts; ///< [path][group]: rows; 0 where they are too few for a leaf
-    Grid<Index> least;  ///< [functional][path]: at the last level the least cost, else untouched
-    Grid<Index> splits; ///< [functional][path of the last level]: the same of trees that are no leaf
+    Grid<Index> counts;  ///< [path][group]: rows; 0 where they are too few for a leaf
+    Grid<Index> least;   ///< [functional][path]: at the last level the least cost, else untouched
+    Grid<Index> splits;  ///< [functional][path of the last level]: the same of trees that are no leaf
 };
 
 /// One pass over all paths. Each phase must have been run for all features before the next begins;
 /// within a phase, ranges of features are independent jobs. The last phase may be run for some
 /// features only: it fills in the paths whose least feature is one of them.
 class InsidePass {
-  public:
+public:
     virtual ~InsidePass() = default;
     virtual Index phases() const = 0;
     virtual void run(Index phase, Index first, Index stop, const InsideResult& result, const Control& control) = 0;

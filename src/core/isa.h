@@ -47,8 +47,7 @@ inline bool supports(std::string_view level) {
     constexpr unsigned kExtended3 = bit_AVX2 | bit_BMI | bit_BMI2;
     constexpr unsigned kExtended4 =
         kExtended3 | bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL | bit_AVX512IFMA;
-    constexpr unsigned kFurther4 =
-        bit_AVX512VPOPCNTDQ | bit_AVX512BITALG | bit_AVX512VBMI | bit_AVX512VBMI2 | bit_GFNI;
+    constexpr unsigned kFurther4 = bit_AVX512VPOPCNTDQ | bit_AVX512BITALG | bit_AVX512VBMI | bit_AVX512VBMI2 | bit_GFNI;
     const auto all = [](unsigned found, unsigned asked) { return (found & asked) == asked; };
     if (level == "v2") return all(has.basic, kBasic2);
     const bool v3 = has.keeps_avx && all(has.basic, kBasic3) && all(has.extended, kExtended3);

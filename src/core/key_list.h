@@ -56,8 +56,13 @@ struct KeyLists {
     KeyList<Key> operator[](std::size_t at) const {
         const Place& place = places[at];
         const Key* const first = place.start_key < 0 ? nullptr : keys.data() + place.start_key;
-        return {limbs, functionals, place.size, first, values.data() + place.start_value,
-                costs.data() + place.start_cost, place.base};
+        return {limbs,
+                functionals,
+                place.size,
+                first,
+                values.data() + place.start_value,
+                costs.data() + place.start_cost,
+                place.base};
     }
     Index bytes() const {
         return static_cast<Index>(places.capacity() * sizeof(Place) + keys.capacity() * sizeof(Key) +

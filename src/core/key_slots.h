@@ -9,7 +9,7 @@ namespace adtc {
 
 template <class Key>
 class KeySlots {
-  public:
+public:
     /// Note the places of keys, which differ from one another.
     void build(const Key* keys, Index size) {
         std::size_t places = 16;
@@ -29,7 +29,7 @@ class KeySlots {
         return slots_[at].place;
     }
 
-  private:
+private:
     struct Slot {
         Key key;
         Index place;  ///< −1: free

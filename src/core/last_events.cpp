@@ -4,7 +4,10 @@ namespace adtc {
 
 template <class Key, class N>
 LastEvents<Key, N>::LastEvents(const CircuitView<Key>& circuit, const N& numbers)
-    : circuit_(circuit), numbers_(numbers), opener_(circuit), weight_(static_cast<std::size_t>(numbers.size())),
+    : circuit_(circuit),
+      numbers_(numbers),
+      opener_(circuit),
+      weight_(static_cast<std::size_t>(numbers.size())),
       sum_(weight_.size()) {}
 
 template <class Key, class N>
@@ -198,7 +201,8 @@ void LastEvents<Key, N>::add_stumps(const Branch<Key>& branch, int s, PathEvents
                 const Key key = weighed_.ones[p * width + b] + weighed_.whole[q] - weighed_.ones[q * width + b] +
                                 2 * leaves.key_constant;
                 const Index at = cells.find(key), feature = node_->pairs.features[b];
-                if (at < 0 || !numbers_.positive(below_[s].data() + at * size) || !admits_stump(branch, s, b, p, q)) continue;
+                if (at < 0 || !numbers_.positive(below_[s].data() + at * size) || !admits_stump(branch, s, b, p, q))
+                    continue;
                 std::copy_n(below_[s].data() + at * size, size, weight_.data());
                 numbers_.scale(weight_.data(), twins * static_cast<Limb>(circuit_.multiplicity[feature]));
                 events.add_corner(a, s, b, 0, p, weight_.data());

@@ -37,7 +37,7 @@ struct Tally {
 /// Finds the leaves below paths of the last level. Not for several threads at once.
 template <class Key, class N>
 class LastEvents {
-  public:
+public:
     using Word = typename N::Word;
 
     LastEvents(const CircuitView<Key>& circuit, const N& numbers);
@@ -56,7 +56,7 @@ class LastEvents {
         }
     }
 
-  private:
+private:
     void open(Index number);
     void begin(PathEvents<N>& events) const;
     bool correlate(const AdjointTable<Key, N>& adjoints, const Branch<Key>& branch);
@@ -74,7 +74,7 @@ class LastEvents {
     std::unique_ptr<Node<Key>> node_;
     std::vector<Word> below_[2];  ///< [cell of a side][word]: adjoints, without the feature's multiplicity
     WeighedSide<Key> weighed_;
-    Key low_ = 0, high_ = 0;        ///< of the trees with adjoints on a side
+    Key low_ = 0, high_ = 0;  ///< of the trees with adjoints on a side
     std::vector<Index> chosen_;
     std::vector<Index> part1_, part0_;
     std::vector<Word> weight_, sum_;

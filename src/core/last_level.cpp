@@ -10,13 +10,18 @@ namespace {
 
 template <class Key, int L, class T>
 class LastLevel {
-  public:
+public:
     LastLevel(const LastLevelTask<Key>& task, Limbs<L> limbs, Part<Key>& part)
-        : task_(task), leaves_(task.leaves), limbs_(limbs), part_(part), table_(limbs, task.leaves.functionals()),
+        : task_(task),
+          leaves_(task.leaves),
+          limbs_(limbs),
+          part_(part),
+          table_(limbs, task.leaves.functionals()),
           scaled_(static_cast<std::size_t>(limbs.size())),
           within_(task.leaves, task.multiplicity, task.lattice.rest),
           all_(task.leaves, task.multiplicity, task.lattice.rest),
-          coarse_(task.leaves, task.multiplicity, task.lattice.rest), histograms_(task.leaves, task.multiplicity) {}
+          coarse_(task.leaves, task.multiplicity, task.lattice.rest),
+          histograms_(task.leaves, task.multiplicity) {}
 
     Index pairs() const { return pairs_; }
 
@@ -37,10 +42,11 @@ class LastLevel {
         if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }
 
-  private:
+private:
     /// Return the keys' range if an array over all of them pays; else one of width 0.
     KeyRange<Key> dense_range(std::span<const Index> totals) const {
-        if (task_.lattice.rest == 0 || leaves_.functionals() > 0 || !leaves_.dense || !leaves_.coarse.empty()) return {};
+        if (task_.lattice.rest == 0 || leaves_.functionals() > 0 || !leaves_.dense || !leaves_.coarse.empty())
+            return {};
         const KeyRange<Key> range = key_range(totals, leaves_, Index{1} << task_.lattice.rest);
         // about as many products as there may be; clearing and reading a key takes a fraction of their time
         const Key labels = leaves_.labels(), side = labels + (labels - 1) * labels * path_.size();
@@ -50,13 +56,16 @@ class LastLevel {
 
     void append_histograms(std::span<const Index> totals, const KeyRange<Key>& range) {
         pairs_ += histograms_.add_splits(path_, range);
-        const auto find = [&](Key key) -> std::uint32_t& { return histograms_.find(static_cast<Index>(key - range.low)); };
+        const auto find = [&](Key key) -> std::uint32_t& {
+            return histograms_.find(static_cast<Index>(key - range.low));
+        };
         for_each_leaf(totals, leaves_, {}, cost_, [&](Key key, const Index*) { ++find(key); });
         if (!leaves_.trivial_splits) {
             Index splits = 0;  // every feature has a trivial split for each label, with the same key
             for (const Index f : path_.features) splits += task_.multiplicity[f];
             for (Index l = 0; l < leaves_.labels(); ++l)
-                if (splits > 0) find(leaves_.key(l, totals) + leaves_.key_constant) -= static_cast<std::uint32_t>(splits);
+                if (splits > 0)
+                    find(leaves_.key(l, totals) + leaves_.key_constant) -= static_cast<std::uint32_t>(splits);
         }
         Cells<Key>& cells = part_.cells;
         Index at = cells.size();
@@ -155,7 +164,9 @@ bool fits_32_bits(const Table& table, const Leaves<Key>& leaves) {
     for (const Index total : table.totals) rows += total;
     bool fits = rows < kMost && leaves.rule.minsup < kMost;
     for (Index d = 0; d < leaves.functionals(); ++d) {
-        const auto size = [](Index value) { return static_cast<WideKey>(value < 0 ? -static_cast<WideKey>(value) : value); };
+        const auto size = [](Index value) {
+            return static_cast<WideKey>(value < 0 ? -static_cast<WideKey>(value) : value);
+        };
         WideKey cost = 2 * size(leaves.cost_constants[d]);
         for (Index g = 0; g < leaves.groups(); ++g) {
             WideKey most = 0;

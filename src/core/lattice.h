@@ -13,11 +13,11 @@ namespace adtc {
 
 /// Where paths are numbered, down to the *last level*, `rest` levels above the leaves.
 struct Lattice {
-    Grid<const Index> binomial;  ///< [feature + 2][levels + 3], capped where no rank can reach
-    std::span<const Index> base; ///< [levels + 1]: the first number of each length
-    Index features = 0;          ///< distinct features
-    Index levels = 0;            ///< length of the longest numbered paths
-    Index rest = 0;              ///< depth of the trees below those: 0, 1 or 2
+    Grid<const Index> binomial;   ///< [feature + 2][levels + 3], capped where no rank can reach
+    std::span<const Index> base;  ///< [levels + 1]: the first number of each length
+    Index features = 0;           ///< distinct features
+    Index levels = 0;             ///< length of the longest numbered paths
+    Index rest = 0;               ///< depth of the trees below those: 0, 1 or 2
 
     Index paths(Index level) const { return binomial[features][level] << level; }
     Index size() const { return base[levels] + paths(levels); }
@@ -31,9 +31,7 @@ struct Path {
     Index features[kLongest] = {};
     Index signs = 0;
 
-    bool has(Index feature) const {
-        return std::find(features, features + length, feature) != features + length;
-    }
+    bool has(Index feature) const { return std::find(features, features + length, feature) != features + length; }
     Index number(const Lattice& lattice) const {
         Index rank = 0;
         for (Index i = 0; i < length; ++i) rank += lattice.binomial[features[i]][i + 1];
@@ -56,8 +54,7 @@ struct Children {
 };
 
 /// Number the children of a path, given by its features and signs, for a feature not on it.
-inline Children children(const Lattice& lattice, const Index* features, Index level, Index signs,
-                         Index f) {
+inline Children children(const Lattice& lattice, const Index* features, Index level, Index signs, Index f) {
     Index rank = 0, at = 0;
     for (; at < level && features[at] < f; ++at) rank += lattice.binomial[features[at]][at + 1];
     rank += lattice.binomial[f][at + 1];

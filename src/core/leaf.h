@@ -9,13 +9,14 @@ namespace adtc {
 
 /// Which labels a leaf may carry, given its rows.
 struct LabelRule {
-    std::span<const Index> group_label; ///< [group]: the true label of its rows; −1: see `own`
+    std::span<const Index> group_label;  ///< [group]: the true label of its rows; −1: see `own`
     Index labels = 0;
-    Index minsup = 0;      ///< rows a leaf must hold
-    bool majority = false; ///< only the most frequent label; ties: the smallest
-    Index share_top = 0;   ///< a label needs at least share_top / share_bottom of the leaf's rows
+    Index minsup = 0;       ///< rows a leaf must hold
+    bool majority = false;  ///< only the most frequent label; ties: the smallest
+    Index share_top = 0;    ///< a label needs at least share_top / share_bottom of the leaf's rows
     Index share_bottom = 1;
-    Index own = 0; ///< groups of the table itself; those after them are of further tables, and no leaf needs their rows
+    Index own =
+        0;  ///< groups of the table itself; those after them are of further tables, and no leaf needs their rows
 };
 
 /// Count the groups of the table itself: further tables' come last, and have no label.
@@ -62,9 +63,8 @@ inline Index majority_label(std::span<const Index> counts, const LabelRule& rule
 inline bool admits(Index label, std::span<const Index> counts, Index support, const LabelRule& rule) {
     if (rule.majority && label != majority_label(counts, rule)) return false;
     // 128 bits: rows times the share's denominator may exceed a word
-    return rule.share_top == 0 ||
-           static_cast<__int128>(votes_for(label, counts, rule)) * rule.share_bottom >=
-               static_cast<__int128>(support) * rule.share_top;
+    return rule.share_top == 0 || static_cast<__int128>(votes_for(label, counts, rule)) * rule.share_bottom >=
+                                      static_cast<__int128>(support) * rule.share_top;
 }
 
 /// Call `use(label)` for every label that a leaf with these rows may carry.

@@ -8,10 +8,10 @@ namespace adtc {
 
 /// Keys whose digits are forms of a leaf's rows, each divided by a width and rounded down.
 struct CoarseKeys {
-    Cube<const Index> weights;          ///< [axis][label][group]
-    std::span<const Index> constants;   ///< [axis]: per leaf
-    std::span<const Index> widths;      ///< [axis]: at least 1; no axis at all if keys are not coarse
-    std::span<const Index> strides;     ///< [axis]: what one step is worth in the key
+    Cube<const Index> weights;         ///< [axis][label][group]
+    std::span<const Index> constants;  ///< [axis]: per leaf
+    std::span<const Index> widths;     ///< [axis]: at least 1; no axis at all if keys are not coarse
+    std::span<const Index> strides;    ///< [axis]: what one step is worth in the key
 
     bool empty() const { return widths.empty(); }
     Index key(Index label, std::span<const Index> counts) const {
@@ -29,16 +29,16 @@ struct CoarseKeys {
 
 template <class Key>
 struct Leaves {
-    Grid<const Key> key_weights;           ///< [label][group]
-    Key key_constant = 0;                  ///< per leaf
-    Cube<const Index> cost_weights;        ///< [functional][label][group]; label 0 costs nothing
-    std::span<const Index> cost_constants; ///< [functional]: per leaf
+    Grid<const Key> key_weights;            ///< [label][group]
+    Key key_constant = 0;                   ///< per leaf
+    Cube<const Index> cost_weights;         ///< [functional][label][group]; label 0 costs nothing
+    std::span<const Index> cost_constants;  ///< [functional]: per leaf
     LabelRule rule;
-    bool trivial_splits = true; ///< may the two children of a split be leaves of equal label?
-    bool dense = true;          ///< switch: use arrays over all keys where they pay
-    Index most_leaves = 0;      ///< of any tree
-    bool root_leaf = true;      ///< may a tree be a single leaf?
-    CoarseKeys coarse;          ///< instead of key_weights and key_constant, unless empty
+    bool trivial_splits = true;  ///< may the two children of a split be leaves of equal label?
+    bool dense = true;           ///< switch: use arrays over all keys where they pay
+    Index most_leaves = 0;       ///< of any tree
+    bool root_leaf = true;       ///< may a tree be a single leaf?
+    CoarseKeys coarse;           ///< instead of key_weights and key_constant, unless empty
 
     Index labels() const { return rule.labels; }
     Index groups() const { return static_cast<Index>(rule.group_label.size()); }

@@ -310,8 +310,9 @@ void LastOpener<Key>::list_within(const Node<Key>& node, Index a, int s) {
                 if (cost_[0] > side.limit[0]) continue;
                 for (std::size_t d = 1; d < cost_.size(); ++d)
                     cost_[d] = weighed_.cost(static_cast<Index>(d), p, q, b, leaves);
-                push(side, 2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
-                               weighed_.ones[q * width + b],
+                push(side,
+                     2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
+                         weighed_.ones[q * width + b],
                      twins, cost_.data(), nullptr);
             }
     }

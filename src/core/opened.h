@@ -35,8 +35,8 @@ struct Choices {
 template <class Key>
 struct Branch {
     Index feature = 0;
-    Index active = 0;            ///< at the last level: its place among the active features
-    Index below[2] = {-1, -1};   ///< the children's numbers within their level, if they have any
+    Index active = 0;           ///< at the last level: its place among the active features
+    Index below[2] = {-1, -1};  ///< the children's numbers within their level, if they have any
     KeyList<Key> cells[2];
     std::span<const Key> leaf[2];     ///< [label]: keys of the child's leaves, or `kNoKey`
     std::span<const Index> limit[2];  ///< [functional]: what a child below the last level may cost
@@ -62,7 +62,9 @@ struct ActivePairs {
         const Index place = (g * width + a) * width + b;
         return wide.empty() ? narrow[place] : wide[place];
     }
-    Index bytes() const { return static_cast<Index>(4 * narrow.size() + 8 * (wide.size() + features.size() + single.size())); }
+    Index bytes() const {
+        return static_cast<Index>(4 * narrow.size() + 8 * (wide.size() + features.size() + single.size()));
+    }
 };
 
 struct KeyHash {
@@ -75,18 +77,18 @@ struct KeyHash {
 template <class Key>
 struct Node {
     Path path;
-    Index id = 0;                           ///< the path's number
-    Index limbs = 1;                        ///< of its numbers of trees
-    std::span<const Index> counts;          ///< [group]: rows
-    std::span<const Index> budgets;         ///< [functional]
-    std::vector<Branch<Key>> branches;      ///< by feature
+    Index id = 0;                       ///< the path's number
+    Index limbs = 1;                    ///< of its numbers of trees
+    std::span<const Index> counts;      ///< [group]: rows
+    std::span<const Index> budgets;     ///< [functional]
+    std::vector<Branch<Key>> branches;  ///< by feature
     std::unordered_map<Key, Choices, KeyHash> choices;
-    ActivePairs pairs;                      ///< at the last level
+    ActivePairs pairs;  ///< at the last level
 
     // what the branches look at
     std::vector<std::shared_ptr<const KeyLists<Key>>> lists;
-    std::vector<Key> leaf_keys;             ///< [branch][side][label]
-    std::vector<Index> limits;              ///< [branch][side][functional]
+    std::vector<Key> leaf_keys;  ///< [branch][side][label]
+    std::vector<Index> limits;   ///< [branch][side][functional]
 
     /// Find the branch of a feature.
     const Branch<Key>& branch(Index feature) const {
@@ -107,7 +109,8 @@ struct Node {
     }
     Index bytes() const {
         return static_cast<Index>(sizeof(*this) + branches.size() * sizeof(Branch<Key>) +
-                                  leaf_keys.size() * sizeof(Key) + 8 * limits.size()) + pairs.bytes();
+                                  leaf_keys.size() * sizeof(Key) + 8 * limits.size()) +
+               pairs.bytes();
     }
 };
 
@@ -129,10 +132,10 @@ inline bool is_free(const LabelRule& rule) { return !rule.majority && rule.share
 /// are linear in rows, so those of the other part are differences.
 template <class Key>
 struct WeighedSide {
-    Index support = 0;         ///< rows of the side, of the table itself
-    std::vector<Index> rows;   ///< [b]: those of them with b
-    std::vector<Key> ones;     ///< [label][b]: keys of the rows with b, without the constant
-    std::vector<Key> whole;    ///< [label]: keys of all rows
+    Index support = 0;              ///< rows of the side, of the table itself
+    std::vector<Index> rows;        ///< [b]: those of them with b
+    std::vector<Key> ones;          ///< [label][b]: keys of the rows with b, without the constant
+    std::vector<Key> whole;         ///< [label]: keys of all rows
     std::vector<Index> ones_cost;   ///< [functional][label][b]: the same for costs
     std::vector<Index> whole_cost;  ///< [functional][label]
     std::vector<Index> part;
@@ -151,12 +154,12 @@ struct WeighedSide {
 /// trees on either side of each feature as far as two fit together.
 template <class Key>
 class LastOpener {
-  public:
+public:
     explicit LastOpener(const CircuitView<Key>& circuit);
 
     void open(Node<Key>& node);
 
-  private:
+private:
     /// The trees of depth at most 1 on one side of a feature, not merged yet.
     struct Side {
         std::vector<Index> counts;  ///< [group]

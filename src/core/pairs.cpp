@@ -148,7 +148,8 @@ template <class T>
 void add_times(Vector<std::uint16_t> counts, T factor, T* out) {
     alignas(kVectorBytes) std::uint16_t each[kLanes<std::uint16_t>];
     std::memcpy(each, &counts, sizeof each);
-    for (Index j = 0; j < kLanes<std::uint16_t>; ++j) out[j] = static_cast<T>(out[j] + static_cast<T>(factor * static_cast<T>(each[j])));
+    for (Index j = 0; j < kLanes<std::uint16_t>; ++j)
+        out[j] = static_cast<T>(out[j] + static_cast<T>(factor * static_cast<T>(each[j])));
 }
 
 }  // namespace
@@ -170,8 +171,7 @@ Rows records_of(const Table& table) {
                     block[i] = f < table.features() ? table.words[f][w] : 0;
                 }
                 transpose(block);
-                for (Index r = 0; r < here; ++r)
-                    rows.bits[(rows.starts[p] + first + r) * rows.words + at] = block[r];
+                for (Index r = 0; r < here; ++r) rows.bits[(rows.starts[p] + first + r) * rows.words + at] = block[r];
             }
         }
     return rows;
@@ -224,10 +224,17 @@ void add_pairs(const Slices& slices, Index plane, std::span<const Index> chosen,
             for (Index block = 0; block < lanes; block += kLanes<std::uint16_t>) {
                 Vector<std::uint16_t> sums[kTogether];
                 switch (here) {
-                    case 1: count_block<1>(bits + block, partner, count, lanes, sums); break;
-                    case 2: count_block<2>(bits + block, partner, count, lanes, sums); break;
-                    case 3: count_block<3>(bits + block, partner, count, lanes, sums); break;
-                    default: count_block<4>(bits + block, partner, count, lanes, sums);
+                    case 1:
+                        count_block<1>(bits + block, partner, count, lanes, sums);
+                        break;
+                    case 2:
+                        count_block<2>(bits + block, partner, count, lanes, sums);
+                        break;
+                    case 3:
+                        count_block<3>(bits + block, partner, count, lanes, sums);
+                        break;
+                    default:
+                        count_block<4>(bits + block, partner, count, lanes, sums);
                 }
                 for (Index k = 0; k < here; ++k) add_times(sums[k], factor, out + (r + k) * stride + block);
             }

@@ -49,8 +49,7 @@ void slice_side(const Rows& rows, Index feature, Index features, Rows& room, Sli
 /// Add factor · (rows of a plane where i and j are both 1) to out[r][j], for all j and each i =
 /// chosen[r]. Valid while every sum fits T; lanes beyond the features get nothing.
 template <class T>
-void add_pairs(const Slices& slices, Index plane, std::span<const Index> chosen, T factor, T* out,
-               Index stride);
+void add_pairs(const Slices& slices, Index plane, std::span<const Index> chosen, T factor, T* out, Index stride);
 
 /// Count pairs by group: out[g][i][j], symmetric, rows of `stride` numbers; weights included.
 template <class T>

@@ -302,7 +302,8 @@ SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& con
     for (const Index f : features) {
         const TreeList<Key> ones = every(child(at, f, false)), zeros = every(child(at, f, true));
         std::vector<Limb> total(static_cast<std::size_t>(limbs_), 0);
-        with_limbs<Key>(limbs_, [&]<int L>(Limbs<L> limbs) { add_pairs(at, context, ones, zeros, limbs, total.data()); });
+        with_limbs<Key>(limbs_,
+                        [&]<int L>(Limbs<L> limbs) { add_pairs(at, context, ones, zeros, limbs, total.data()); });
         if (!Limbs<0>{limbs_}.positive(total.data())) continue;
         found.features.push_back(f);
         found.counts.insert(found.counts.end(), total.begin(), total.end());

@@ -45,7 +45,7 @@ struct SplitCounts {
 /// Not for several threads at once.
 template <class Key>
 class PartialTrees {
-  public:
+public:
     PartialTrees(const CircuitView<Key>& circuit, Index limbs) : circuit_(circuit), limbs_(limbs), opener_(circuit) {}
 
     /// List all trees at a place; none where no good tree passes.
@@ -58,7 +58,8 @@ class PartialTrees {
     /// The context of the root: one way for each good key.
     Context<Key> root(std::span<const Key> good) const;
     /// The context of a child's splits, from that of its parent at a place and its sibling's trees.
-    Context<Key> below(Position at, const Context<Key>& context, const TreeList<Key>& child, const TreeList<Key>& sibling);
+    Context<Key> below(Position at, const Context<Key>& context, const TreeList<Key>& child,
+                       const TreeList<Key>& sibling);
 
     /// Count the good trees with one of the listed trees in their context.
     std::vector<Limb> count(const Context<Key>& context, const TreeList<Key>& trees) const;
@@ -69,14 +70,15 @@ class PartialTrees {
     std::vector<Index> rows(Position at);
     Index limbs() const { return limbs_; }
 
-  private:
+private:
     using NodePtr = std::shared_ptr<const Node<Key>>;
 
     Index level_of(Index path) const;
     NodePtr open(Index path);
     const Branch<Key>* branch_of(const Node<Key>& node, Index feature) const;
     std::span<const Index> budgets(Position at);
-    void add_leaf(TreeList<Key>& list, std::span<const Index> counts, std::span<const Index> budgets, Index label) const;
+    void add_leaf(TreeList<Key>& list, std::span<const Index> counts, std::span<const Index> budgets,
+                  Index label) const;
     void add_leaves(TreeList<Key>& list, std::span<const Index> counts, std::span<const Index> budgets) const;
     template <int L>
     void add_pairs(Position at, const Context<Key>& context, const TreeList<Key>& ones, const TreeList<Key>& zeros,

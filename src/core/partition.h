@@ -16,7 +16,7 @@ namespace adtc {
 
 template <class Key, int L>
 class PartitionedSum {
-  public:
+public:
     explicit PartitionedSum(Limbs<L> limbs) : limbs_(limbs), scaled_(static_cast<std::size_t>(limbs.size())) {}
 
     /// Append the sum of some cells and of all products within the budgets, sorted by key. Do nothing and
@@ -46,10 +46,10 @@ class PartitionedSum {
         return true;
     }
 
-  private:
-    static constexpr Index kBins = Index{1} << 16;       // ranges of keys that are never divided
-    static constexpr Index kParts = 512;                 // places in memory that can be written at in turn
-    static constexpr Index kSweepBytes = Index{1} << 29; // of products held at once
+private:
+    static constexpr Index kBins = Index{1} << 16;        // ranges of keys that are never divided
+    static constexpr Index kParts = 512;                  // places in memory that can be written at in turn
+    static constexpr Index kSweepBytes = Index{1} << 29;  // of products held at once
 
     std::size_t bin(Key key) const { return static_cast<std::size_t>((key - low_) >> shift_); }
 
@@ -62,7 +62,8 @@ class PartitionedSum {
             const Key key = s.outer.keys[i] - low_;
             const Key* const keys = s.inner.keys;
             if (fitting.at == nullptr)
-                for (Index j = 0; j < fitting.count; ++j) ++counts_[static_cast<std::size_t>((key + keys[j]) >> shift_)];
+                for (Index j = 0; j < fitting.count; ++j)
+                    ++counts_[static_cast<std::size_t>((key + keys[j]) >> shift_)];
             else
                 for (Index k = 0; k < fitting.count; ++k)
                     ++counts_[static_cast<std::size_t>((key + keys[fitting.at[k]]) >> shift_)];

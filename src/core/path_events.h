@@ -14,7 +14,7 @@ namespace adtc {
 /// 1. Pairs of features are kept a < b for all of them, or, where these are many, for one a at a time.
 template <class N>
 class PathEvents {
-  public:
+public:
     using Word = typename N::Word;
 
     Path path;
@@ -103,7 +103,7 @@ class PathEvents {
         return false;
     }
 
-  private:
+private:
     static constexpr Index kTogether = 256;  // features whose pairs are kept together
 
     Index each() const { return labels_ * numbers_.size(); }
@@ -126,11 +126,11 @@ class PathEvents {
     Index width_ = 0;
     bool by_branch_ = false;
     Index branch_ = 0;
-    std::vector<Word> constant_;             ///< [label][word]
-    std::vector<Word> side_;                 ///< [a][s][label][word]
-    std::vector<Word> corner_;               ///< [pair][s][t][label][word]
+    std::vector<Word> constant_;  ///< [label][word]
+    std::vector<Word> side_;      ///< [a][s][label][word]
+    std::vector<Word> corner_;    ///< [pair][s][t][label][word]
     std::vector<char> side_marks_, pair_marks_;
-    std::vector<Index> sides_, pairs_;       ///< those that are marked
+    std::vector<Index> sides_, pairs_;  ///< those that are marked
 };
 
 }  // namespace adtc

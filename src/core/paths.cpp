@@ -13,13 +13,9 @@ void check(const Control* control, Index done) {
 
 /// The least costs of all paths with one set of features, from those of one literal more.
 class Ascent {
-  public:
+public:
     Ascent(const Lattice& lattice, const Costs& costs, Grid<const Index> counts, Grid<Index> least)
-        : lattice_(lattice),
-          costs_(costs),
-          counts_(counts),
-          least_(least),
-          best_(std::size_t{1} << lattice.levels) {}
+        : lattice_(lattice), costs_(costs), counts_(counts), least_(least), best_(std::size_t{1} << lattice.levels) {}
 
     void close(const Index* features, Index level, Index rank) {
         const Index first = lattice_.base[level] + (rank << level);
@@ -34,7 +30,7 @@ class Ascent {
         }
     }
 
-  private:
+private:
     /// Lower `best` to the splits on every feature that is not in the set; `below` is one level down.
     void take_splits(const Index* features, Index level, const Index* below) {
         // ranks of the features before, as they are, and of those after, which move up one place
@@ -93,7 +89,7 @@ struct Affording {
         raise(zero, one, budget);
     }
 
-  private:
+private:
     void raise(Index node, Index sibling, const Index* budget) const {
         Index* const own = budgets[node];
         for (Index d = 0; d < least.rows; ++d) {
@@ -190,8 +186,7 @@ void afford(const Lattice& lattice, std::span<const bool> exists, Grid<const Ind
         });
 }
 
-void lead_to_live(const Lattice& lattice, std::span<const bool> live, std::span<Index> behind,
-                  const Control* control) {
+void lead_to_live(const Lattice& lattice, std::span<const bool> live, std::span<Index> behind, const Control* control) {
     for (Index node = lattice.base[lattice.levels]; node < lattice.size(); ++node) behind[node] = live[node];
     for (Index level = lattice.levels; level > 0; --level) {
         const Index half = Index{1} << (level - 1);

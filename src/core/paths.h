@@ -28,13 +28,12 @@ void afford(const Lattice& lattice, std::span<const bool> exists, Grid<const Ind
 
 /// Count for every path the live ones of the last level that a canonical walk passes it for. Such a
 /// walk adds features in ascending order, so a path is reached without its last literal.
-void lead_to_live(const Lattice& lattice, std::span<const bool> live, std::span<Index> behind,
-                  const Control* control);
+void lead_to_live(const Lattice& lattice, std::span<const bool> live, std::span<Index> behind, const Control* control);
 
 /// A tree of depth 1 or 2: its feature, and those of the stumps on its two sides.
 struct SmallTree {
-    Index feature = -1; ///< −1: there is no such tree
-    Index below1 = -1;  ///< −1: a leaf
+    Index feature = -1;  ///< −1: there is no such tree
+    Index below1 = -1;   ///< −1: a leaf
     Index below0 = -1;
 };
 

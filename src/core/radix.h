@@ -24,7 +24,7 @@ std::pair<N, N> extremes(const N* numbers, Index n) {
 /// Finds the order of numbers; equal ones stay as they were. Numbers, less the least one, share a word
 /// with their places. Their first digits sort them nearly; if they do not, all digits do.
 class NumberOrder {
-  public:
+public:
     /// Sort the numbers `number(0)` … `number(n − 1)`, which lie between two.
     template <class N, class Number>
     void sort(Index n, N low, N high, Number number) {
@@ -33,8 +33,8 @@ class NumberOrder {
         for (auto* room : {&words_, &spare_})
             if (room->size() < n) room->resize(n);
         for (Index k = 0; k < n; ++k)
-            words_[k] = static_cast<std::uint64_t>((number(k) - low) >> dropped) << place_bits_ |
-                        static_cast<std::uint64_t>(k);
+            words_[k] =
+                static_cast<std::uint64_t>((number(k) - low) >> dropped) << place_bits_ | static_cast<std::uint64_t>(k);
         const int end = place_bits_ + kept;
         sort_digits(n, std::max(place_bits_, end - 2 * kDigit), end);
         if (kept > 2 * kDigit && !sort_nearly_sorted(n)) {
@@ -43,11 +43,9 @@ class NumberOrder {
         if (dropped > 0) sort_groups(n, number);
     }
     /// Return where the k-th number was.
-    Index place(Index k) const {
-        return static_cast<Index>(words_[k] & ((std::uint64_t{1} << place_bits_) - 1));
-    }
+    Index place(Index k) const { return static_cast<Index>(words_[k] & ((std::uint64_t{1} << place_bits_) - 1)); }
 
-  private:
+private:
     static constexpr int kDigit = 11;
 
     template <class N>
@@ -55,7 +53,8 @@ class NumberOrder {
         using Unsigned = std::conditional_t<sizeof(N) == 16, unsigned __int128, std::uint64_t>;
         const Unsigned width = static_cast<Unsigned>(high) - static_cast<Unsigned>(low);
         if constexpr (sizeof(N) == 16)
-            if (const auto upper = static_cast<std::uint64_t>(width >> 64); upper != 0) return 64 + std::bit_width(upper);
+            if (const auto upper = static_cast<std::uint64_t>(width >> 64); upper != 0)
+                return 64 + std::bit_width(upper);
         return std::bit_width(static_cast<std::uint64_t>(width));
     }
 

@@ -15,7 +15,7 @@ namespace adtc {
 
 template <class Key, int L>
 class RangedSum {
-  public:
+public:
     explicit RangedSum(Limbs<L> limbs) : limbs_(limbs) {}
 
     static constexpr Index kMostRuns = Index{1} << 15;
@@ -62,22 +62,22 @@ class RangedSum {
         }
     }
 
-  private:
-    static constexpr Index kTogether = Index{1} << 14;  // products sorted at once
-    static constexpr Index kMost = Index{1} << 16;      // before equal keys are added up
+private:
+    static constexpr Index kTogether = Index{1} << 14;              // products sorted at once
+    static constexpr Index kMost = Index{1} << 16;                  // before equal keys are added up
     static constexpr Key kNoKey = std::numeric_limits<Key>::max();  // more than any key
-    static constexpr Index kSampled = Index{1} << 10;   // products that one sample stands for
+    static constexpr Index kSampled = Index{1} << 10;               // products that one sample stands for
 
     /// A cell of the outer list and a part of the inner one, sorted by key.
     struct Run {
-        const Key* key;          ///< of the next inner cell
+        const Key* key;  ///< of the next inner cell
         const Key* end;
-        const Limb* value;       ///< of the next inner cell
-        const Index* cost;       ///< of the next inner cell
-        const Index* outer_cost; ///< none: 0
+        const Limb* value;        ///< of the next inner cell
+        const Index* cost;        ///< of the next inner cell
+        const Index* outer_cost;  ///< none: 0
         Key outer_key;
-        Index row;               ///< the outer cell's value, times the factor, is scaled_[row]
-        Index limbs;             ///< of the inner values
+        Index row;    ///< the outer cell's value, times the factor, is scaled_[row]
+        Index limbs;  ///< of the inner values
     };
 
     /// Find where the keys of a list begin to ascend anew: lists are sorted by cost first.
@@ -172,12 +172,12 @@ class RangedSum {
     Limbs<L> limbs_;
     NumberOrder sorter_;
     std::vector<Run> runs_;
-    std::vector<Key> next_;        ///< [run]: its next key
-    std::vector<Limb> scaled_;     ///< [row][limb]
+    std::vector<Key> next_;     ///< [run]: its next key
+    std::vector<Limb> scaled_;  ///< [row][limb]
     std::vector<Index> segments_;
     std::vector<Key> samples_, bounds_;
     Index products_ = 0;
-    Index kept_ = 0;               ///< sums among what was found
+    Index kept_ = 0;  ///< sums among what was found
     Cells<Key> found_, summed_;
 };
 

@@ -125,11 +125,7 @@ struct Cursor<Key>::SlotTable {
 
 template <class Key>
 Cursor<Key>::Cursor(CircuitView<Key> circuit, Twins twins, Index most_bytes)
-    : circuit_(std::move(circuit)),
-      twins_(twins),
-      lists_(most_bytes / 2),
-      nodes_(most_bytes / 2),
-      opener_(circuit_) {}
+    : circuit_(std::move(circuit)), twins_(twins), lists_(most_bytes / 2), nodes_(most_bytes / 2), opener_(circuit_) {}
 
 // --- opening paths -------------------------------------------------------------------------------
 
@@ -257,7 +253,8 @@ void Cursor<Key>::add_pair(const Node<Key>& node, Index branch, Index i, Index j
     Limb* const until = choices.until.data() + before;
     count_pair(node, node.branches[branch], i, j, until);
     if (before > 0) Limbs<0>{node.limbs}.add(until, until - limbs);
-    choices.items.push_back({static_cast<std::int32_t>(branch), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+    choices.items.push_back(
+        {static_cast<std::int32_t>(branch), static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
 }
 
 /// Add all pairs below a feature as one item, where numbers lie by key and sums fit two limbs.
@@ -552,7 +549,8 @@ void Cursor<Key>::measure_stump(const Node<Key>& node, const Branch<Key>& branch
         stump.part1[g] = s ? node.pairs.at(g, b, b) - both : both;
         stump.part0[g] = (s ? node.counts[g] - one : one) - stump.part1[g];
     }
-    stump.exists = std::min(support_of(stump.part1, leaves.rule), support_of(stump.part0, leaves.rule)) >= leaves.rule.minsup;
+    stump.exists =
+        std::min(support_of(stump.part1, leaves.rule), support_of(stump.part0, leaves.rule)) >= leaves.rule.minsup;
     if (!stump.exists) return;
     stump.leaf1.measure(stump.part1, leaves);
     stump.leaf0.measure(stump.part0, leaves);
@@ -794,7 +792,8 @@ Splits<Key> Cursor<Key>::splits(Position at, Key key) {
             const Key key1 = stump_.pairs[k].key1;
             if (k > 0 && stump_.pairs[k - 1].key1 == key1) continue;
             const Limb count1 = static_cast<Limb>(std::count(stump_.leaf1.key.begin(), stump_.leaf1.key.end(), key1));
-            const Limb count0 = static_cast<Limb>(std::count(stump_.leaf0.key.begin(), stump_.leaf0.key.end(), key - key1));
+            const Limb count0 =
+                static_cast<Limb>(std::count(stump_.leaf0.key.begin(), stump_.leaf0.key.end(), key - key1));
             add(opened->pairs.features[b], key1, &count1, key - key1, &count0, 1);
         }
         return false;

@@ -58,7 +58,7 @@ struct Splits {
 /// Finds trees by number and numbers of trees. Not for several threads at once.
 template <class Key>
 class Cursor {
-  public:
+public:
     /// `most_bytes`: what opened paths may hold.
     Cursor(CircuitView<Key> circuit, Twins twins, Index most_bytes);
 
@@ -77,7 +77,7 @@ class Cursor {
     Splits<Key> splits(Position at, Key key);
     Position child(Position at, Index feature, bool negative);
 
-  private:
+private:
     struct Batch;
     struct Grown;
     struct Found;

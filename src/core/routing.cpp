@@ -8,7 +8,7 @@ namespace {
 
 /// One tree after the other goes through this: the rows at each node of the way are kept as bits.
 class Router {
-  public:
+public:
     explicit Router(const Table& table) : table_(table), words_(table.words.columns) {
         all_.assign(static_cast<std::size_t>(words_), 0);
         for (Index p = 0; p < table.planes(); ++p)
@@ -24,7 +24,7 @@ class Router {
         descend(all_.data(), 0);
     }
 
-  private:
+private:
     void descend(const std::uint64_t* rows, std::size_t depth) {
         const Index code = *at_++;
         if (code < 0) {

@@ -10,7 +10,7 @@ namespace {
 constexpr Index kSliceRows = 16;
 constexpr Index kBlockSlices = 32;  // their sums and lanes stay in the nearest cache
 constexpr Index kBlockRows = kBlockSlices * kSliceRows;
-constexpr Index kDigitBits = 44;         // sums of 2^19 such digits fit a word
+constexpr Index kDigitBits = 44;  // sums of 2^19 such digits fit a word
 constexpr Index kMostSteps = 1 << 18;
 constexpr std::uint16_t kAll = 0xffff;
 
@@ -101,7 +101,11 @@ inline void add_masked(std::uint16_t mask, double weight, double* sums) {
 
 template <class N>
 RowVotes<N>::RowVotes(const N& numbers, const VotingRows& all, const MixedRows& mixed, Index features, Index labels)
-    : numbers_(numbers), all_(all), mixed_(mixed), features_(features), labels_(labels),
+    : numbers_(numbers),
+      all_(all),
+      mixed_(mixed),
+      features_(features),
+      labels_(labels),
       planes_(numbers.size() == 1 ? 1 : (64 * numbers.size() + kDigitBits - 1) / kDigitBits) {
     learn_places(std::max<Index>(1, all.rows.words), places_);
     sums_.resize(static_cast<std::size_t>(labels * planes_ * kBlockRows));
@@ -177,7 +181,8 @@ void RowVotes<N>::push(Index a, Index b, bool invert_a, bool invert_b, const Wor
     for (Index l = 0; l < labels_; ++l) any |= numbers_.positive(weights + l * numbers_.size());
     if (!any) return;
     steps_.push_back({static_cast<std::int32_t>(a), static_cast<std::int32_t>(b),
-                      static_cast<std::uint16_t>(invert_a ? kAll : 0), static_cast<std::uint16_t>(invert_b ? kAll : 0)});
+                      static_cast<std::uint16_t>(invert_a ? kAll : 0),
+                      static_cast<std::uint16_t>(invert_b ? kAll : 0)});
     const std::size_t at = weights_.size();
     weights_.resize(at + static_cast<std::size_t>(labels_ * planes_));
     split(weights, weights_.data() + at);
@@ -205,7 +210,8 @@ void RowVotes<N>::compile_exact(const PathEvents<N>& events) {
         for (Index l = 0; l < labels_; ++l) {
             const Word *const v11 = events.corner(place, 0, 0, l), *const v10 = events.corner(place, 0, 1, l);
             const Word *const v01 = events.corner(place, 1, 0, l), *const v00 = events.corner(place, 1, 1, l);
-            Word *const slope_a = linear_.data() + a * each + l * size, *const slope_b = linear_.data() + b * each + l * size;
+            Word *const slope_a = linear_.data() + a * each + l * size, *const slope_b =
+                                                                            linear_.data() + b * each + l * size;
             Word* const together = both_.data() + l * size;
             numbers_.add(constant_.data() + l * size, v00);
             numbers_.add(slope_a, v10);
@@ -328,7 +334,8 @@ void RowVotes<N>::add_mixed(const PathEvents<N>& events, Word* totals, Index str
             for (int t = 0; t < 2; ++t) {
                 if (!events.any(events.corner(place, s, t, 0))) continue;
                 const Limb most = narrow(side_share_, events.features[b], t, share_);
-                add_mixed_leaf(events.corner(place, s, t, 0), ways * more * most, share_.data(), events, totals, stride);
+                add_mixed_leaf(events.corner(place, s, t, 0), ways * more * most, share_.data(), events, totals,
+                               stride);
             }
         }
     });

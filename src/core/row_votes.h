@@ -30,7 +30,7 @@ struct MixedRows {
 /// Adds the leaves of paths to rows. Not for several threads at once.
 template <class N>
 class RowVotes {
-  public:
+public:
     using Word = typename N::Word;
 
     RowVotes(const N& numbers, const VotingRows& all, const MixedRows& mixed, Index features, Index labels);
@@ -38,7 +38,7 @@ class RowVotes {
     /// Add the leaves below a path to `totals`, [label][row][word] with `stride` rows.
     void add(const PathEvents<N>& events, Word* totals, Index stride);
 
-  private:
+private:
     /// A weight for the rows with feature a, or without where inverted, and likewise b; −1 for any.
     struct Step {
         std::int32_t a, b;
@@ -73,9 +73,9 @@ class RowVotes {
     std::vector<Word> linear_, both_;  ///< [feature][label][word], [label][word]
     std::vector<char> touched_;
     std::vector<Step> steps_;
-    std::vector<Word> weights_;        ///< [step][label][plane]
-    std::vector<Word> start_;          ///< [label][plane]
-    std::vector<Word> sums_;           ///< [label][plane][row of a block]
+    std::vector<Word> weights_;  ///< [step][label][plane]
+    std::vector<Word> start_;    ///< [label][plane]
+    std::vector<Word> sums_;     ///< [label][plane][row of a block]
     std::vector<Index> path_share_, side_share_, share_;
 };
 

@@ -13,8 +13,8 @@ namespace adtc {
 
 /// The number digits · 2^exponent, never negative.
 struct Scaled {
-    double digits = 0;  ///< 0, or within 2^±150; products of a few such numbers stay in a double's range
-    Index exponent = 0; ///< of no meaning where digits are 0
+    double digits = 0;   ///< 0, or within 2^±150; products of a few such numbers stay in a double's range
+    Index exponent = 0;  ///< of no meaning where digits are 0
 
     bool zero() const { return digits == 0; }
 };

@@ -10,7 +10,7 @@ constexpr Index kOften = 16;  ///< paths between two looks at the limits
 
 /// Trees of depth at most 2 on counts of pairs.
 class Closing {
-  public:
+public:
     Closing(Algebra& algebra, const Lattice& lattice, std::span<const Index> multiplicity, Index groups)
         : algebra_(algebra), rest_(lattice.rest), multiplicity_(multiplicity) {
         for (auto& quadrant : counts_) quadrant.resize(static_cast<std::size_t>(groups));
@@ -35,7 +35,7 @@ class Closing {
         return total;
     }
 
-  private:
+private:
     /// The two sides of a feature: leaves there, and sums over splits into two leaves.
     struct Sides {
         LeafSums one, zero;
@@ -116,7 +116,8 @@ Sum sum_above(const Lattice& lattice, const SemiringFunctions& functions, const 
             Sum total;
             for_each_child(lattice, path.features, level, path.signs, [&](Index f, Children sides) {
                 const auto counts1 = counts.row(sides.one), counts0 = counts.row(sides.zero);
-                if (std::min(support_of(counts1, leaves.rule), support_of(counts0, leaves.rule)) < leaves.rule.minsup) return;
+                if (std::min(support_of(counts1, leaves.rule), support_of(counts0, leaves.rule)) < leaves.rule.minsup)
+                    return;
                 algebra.measure(counts1, one);
                 algebra.measure(counts0, zero);
                 const Sum others1{sums.value[sides.one], sums.any[sides.one]};

@@ -24,10 +24,10 @@ struct SemiringFunctions {
 
 /// What a leaf brings to the semiring: metric values, linear in its rows.
 struct LeafMetrics {
-    Cube<const double> weights;        ///< [metric][label][group]
-    std::span<const double> constants; ///< [metric]: per leaf
+    Cube<const double> weights;         ///< [metric][label][group]
+    std::span<const double> constants;  ///< [metric]: per leaf
     LabelRule rule;
-    bool trivial_splits = true; ///< may both children of a split be leaves of one label?
+    bool trivial_splits = true;  ///< may both children of a split be leaves of one label?
 
     Index metrics() const { return weights.planes; }
 };
@@ -40,8 +40,8 @@ struct Sum {
 
 /// The sums of all numbered paths over their trees that are no single leaf.
 struct PathSums {
-    std::span<double> value; ///< [path]
-    std::span<bool> any;     ///< [path]: are there such trees? All false in the beginning
+    std::span<double> value;  ///< [path]
+    std::span<bool> any;      ///< [path]: are there such trees? All false in the beginning
 };
 
 /// Fill in the paths of the last level whose first feature is in a range, and that are `wanted`: see

@@ -48,7 +48,7 @@ struct SplittingPairs {
 /// Adds up numbers of trees by key, on a range of keys that is not large; needs no clearing.
 template <class Key>
 class KeyMerger {
-  public:
+public:
     void begin(Key low, Index width) {
         low_ = low;
         if (static_cast<Index>(entries_.size()) < width) entries_.resize(static_cast<std::size_t>(width));
@@ -70,7 +70,7 @@ class KeyMerger {
         list.values[at] = value;
     }
 
-  private:
+private:
     struct Entry {
         std::uint32_t round = 0;  ///< when it was written
         std::uint32_t at = 0;     ///< the key's place in the list
@@ -85,10 +85,10 @@ template <class Key>
 struct Side {
     std::vector<Index> counts;  ///< [group]: rows
     Index support = 0;
-    std::vector<Index> limit;   ///< [functional]: what trees may cost here
-    std::vector<Index> least;   ///< [functional]: what those listed cost at least
-    Cells<Key> listed;          ///< tree by tree, or several of one kind
-    Cells<Key> merged;          ///< by key
+    std::vector<Index> limit;  ///< [functional]: what trees may cost here
+    std::vector<Index> least;  ///< [functional]: what those listed cost at least
+    Cells<Key> listed;         ///< tree by tree, or several of one kind
+    Cells<Key> merged;         ///< by key
 
     template <class T>
     void begin(const SplittingPairs<T>& path, Index a, int s, Index functionals) {
@@ -113,7 +113,8 @@ struct Side {
         const Index functionals = listed.functionals;
         order_.clear();
         for (Index k = 0; k < listed.size(); ++k)
-            if (within(listed.cost(k), limit)) order_.push_back({functionals ? listed.cost(k)[0] : 0, listed.keys[k], k});
+            if (within(listed.cost(k), limit))
+                order_.push_back({functionals ? listed.cost(k)[0] : 0, listed.keys[k], k});
         std::sort(order_.begin(), order_.end());
         merged.resize(static_cast<Index>(order_.size()));
         Index stop = 0;
@@ -130,7 +131,7 @@ struct Side {
         merged.resize(stop);
     }
 
-  private:
+private:
     struct Entry {
         Index cost;
         Key key;
@@ -204,7 +205,7 @@ struct Weighed {
 /// the rows, so they are found by the same differences as counts.
 template <class Key, class T>
 class SideKeys {
-  public:
+public:
     explicit SideKeys(const Leaves<Key>& leaves)
         : leaves_(leaves), votes_matter_(leaves.rule.majority || leaves.rule.share_top > 0) {}
 
@@ -239,7 +240,7 @@ class SideKeys {
     Weighed<Key> keys;     ///< of leaves, without the constant
     Weighed<Index> votes;  ///< rows with the leaf's label
 
-  private:
+private:
     auto key_weight() const {
         return [this](Index l, Index g) { return leaves_.key_weights[l][g]; };
     }
@@ -264,9 +265,12 @@ class SideKeys {
 /// Lists the trees on both sides of a feature that fit budgets.
 template <class Key, class T>
 class SidesWithin {
-  public:
+public:
     SidesWithin(const Leaves<Key>& leaves, std::span<const Index> multiplicity, Index rest)
-        : leaves_(leaves), multiplicity_(multiplicity), rest_(rest), keys_(leaves),
+        : leaves_(leaves),
+          multiplicity_(multiplicity),
+          rest_(rest),
+          keys_(leaves),
           costs_(static_cast<std::size_t>(leaves.functionals())) {}
 
     /// Begin with a path: find the features whose cheapest trees fit each budget; tell if there are any.
@@ -317,7 +321,7 @@ class SidesWithin {
         return true;
     }
 
-  private:
+private:
     static constexpr Index kUnknown = Index{1} << 60;
     static constexpr T kInfinity = static_cast<T>(sizeof(T) == 4 ? Index{1} << 29 : Index{1} << 60);
 
@@ -344,7 +348,9 @@ class SidesWithin {
         const T zero = 0, cost_one = cost1[a], cost_rest = costs_[d].whole[1][0] - cost_one;
         const T rows_one = rows1[a], rows_rest = static_cast<T>(path.support) - rows_one;
         T best1 = std::min(zero, cost_one) + constant, best0 = std::min(zero, cost_rest) + constant;
-        const auto leaf = [&](T cost, T rows) -> T { return rows >= minsup ? std::min(zero, cost) + constant : kInfinity; };
+        const auto leaf = [&](T cost, T rows) -> T {
+            return rows >= minsup ? std::min(zero, cost) + constant : kInfinity;
+        };
         const auto pairs = [&](Index from, Index to) {
             for (Index b = from; b < to; ++b) {
                 const T c11 = cost11[b], n11 = rows11[b], c01 = cost1[b] - c11, n01 = rows1[b] - n11;
@@ -388,7 +394,8 @@ class SidesWithin {
             if (!keys_.admits_one(p, b, s, rows)) continue;
             const Key key = keys_.keys.part(p, b, s) + 2 * leaves_.key_constant;
             for (Index q = 0; q < leaves_.labels(); ++q) {
-                if ((p == q && !leaves_.trivial_splits) || !keys_.admits_zero(q, a, b, s, side.support - rows)) continue;
+                if ((p == q && !leaves_.trivial_splits) || !keys_.admits_zero(q, a, b, s, side.support - rows))
+                    continue;
                 take(side, key + keys_.keys.here(q, a, s) - keys_.keys.part(q, b, s), twins, [&](Index d) {
                     const Weighed<T>& cost = costs_[d];
                     return Index{cost.part(p, b, s)} + cost.here(q, a, s) - cost.part(q, b, s) +
@@ -415,17 +422,17 @@ class SidesWithin {
     std::span<const Index> multiplicity_;
     Index rest_;
     SideKeys<Key, T> keys_;
-    std::vector<Weighed<T>> costs_;       ///< [functional]: of leaves, without the constant
-    std::vector<char> hopeful_;           ///< [a]: a split may fit the budgets
-    std::vector<Index> least_;            ///< [functional][side][a]: what trees there cost at least
-    std::vector<T> rows1_;                ///< [a]: rows with a feature
-    std::vector<T> rows11_, cost11_;      ///< [b]: rows with two, and what label 1 costs on them
+    std::vector<Weighed<T>> costs_;   ///< [functional]: of leaves, without the constant
+    std::vector<char> hopeful_;       ///< [a]: a split may fit the budgets
+    std::vector<Index> least_;        ///< [functional][side][a]: what trees there cost at least
+    std::vector<T> rows1_;            ///< [a]: rows with a feature
+    std::vector<T> rows11_, cost11_;  ///< [b]: rows with two, and what label 1 costs on them
 };
 
 /// Lists all trees on both sides of a feature.
 template <class Key, class T>
 class AllSides {
-  public:
+public:
     AllSides(const Leaves<Key>& leaves, std::span<const Index> multiplicity, Index rest)
         : leaves_(leaves), multiplicity_(multiplicity), rest_(rest), keys_(leaves) {}
 
@@ -447,11 +454,12 @@ class AllSides {
             sides[s].begin(path, a, s, 0);
             const KeyRange<Key> range = key_range<Key>(sides[s].counts, leaves_, 2);
             merger.begin(range.low, static_cast<Index>(range.width));
-            for_each(path, a, s, sides[s].support, [&](Key key, Limb trees) { merger.add(key, trees, sides[s].merged); });
+            for_each(path, a, s, sides[s].support,
+                     [&](Key key, Limb trees) { merger.add(key, trees, sides[s].merged); });
         }
     }
 
-  private:
+private:
     /// Call `use(key, trees)` for all trees of depth at most 1 on one side, several of one kind at once.
     template <class Use>
     void for_each(const SplittingPairs<T>& path, Index a, int s, Index support, Use use) {

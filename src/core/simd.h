@@ -84,8 +84,8 @@ inline Vector<std::uint16_t> count_ones(Vector<std::uint16_t> v) {
 #if defined(__AVX512BITALG__)
     return (Vector<std::uint16_t>)_mm512_popcnt_epi16((__m512i)v);
 #elif defined(__AVX2__)
-    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
-                                           1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2,
+                                           2, 3, 2, 3, 3, 4);
     const __m256i low = _mm256_set1_epi8(0x0f), x = (__m256i)v;
     return (Vector<std::uint16_t>)_mm256_add_epi8(
         _mm256_shuffle_epi8(table, _mm256_and_si256(x, low)),

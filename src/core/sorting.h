@@ -12,7 +12,7 @@ namespace adtc {
 /// Sorts parts of lists; keeps its room from one to the next.
 template <class Key>
 class CellSorter {
-  public:
+public:
     void sort(Cells<Key>& cells, Index start, Index stop) {
         const Index n = stop - start;
         if (n < 2) return;
@@ -26,7 +26,7 @@ class CellSorter {
         arrange(cells, start, n);
     }
 
-  private:
+private:
     static constexpr Index kFew = 100;  // cells that are sorted fastest by comparison
 
     struct Entry {
@@ -94,7 +94,8 @@ class CellSorter {
 
 /// Append part of a list to another, sorted by key, equal keys added up.
 template <class Key, int L>
-void sum_by_key(const Cells<Key>& cells, Index start, Index stop, Limbs<L> limbs, NumberOrder& order, Cells<Key>& list) {
+void sum_by_key(const Cells<Key>& cells, Index start, Index stop, Limbs<L> limbs, NumberOrder& order,
+                Cells<Key>& list) {
     const Index n = stop - start, functionals = list.functionals;
     if (n == 0) return;
     const Key* const keys = cells.keys.data() + start;

@@ -158,10 +158,11 @@ struct AnyLabels {
         }
     }
 
-  private:
+private:
     /// Write what a channel holds in the four quadrants.
     template <int Patterns>
-    static void split(const Channel<T>& channel, const Pairs& pairs, std::size_t r, int s, Index block, Vector<T>* out) {
+    static void split(const Channel<T>& channel, const Pairs& pairs, std::size_t r, int s, Index block,
+                      Vector<T>* out) {
         const Index j = pairs.chosen[r];
         Vector<T> v[Patterns];
         for (int m = 0; m < Patterns; ++m)

@@ -23,13 +23,16 @@ struct Scratch {
     std::vector<Limb> scaled;
 
     Scratch(Limbs<L> limbs, Index functionals)
-        : table(limbs, functionals), ranged(limbs), partitioned(limbs), held(limbs.size(), functionals),
+        : table(limbs, functionals),
+          ranged(limbs),
+          partitioned(limbs),
+          held(limbs.size(), functionals),
           scaled(static_cast<std::size_t>(limbs.size())) {}
 };
 
 template <class Key, int L>
 class LevelFiller {
-  public:
+public:
     LevelFiller(const LevelTask<Key>& task, Limbs<L> limbs, const Control& control, Part<Key>& part)
         : task_(task), leaves_(task.leaves), limbs_(limbs), control_(control), part_(part) {
         if (!part.scratch) part.scratch = std::make_shared<Scratch<Key, L>>(limbs, part.cells.functionals);
@@ -55,7 +58,7 @@ class LevelFiller {
         if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
     }
 
-  private:
+private:
     void find_summands() {
         const Index first = task_.lattice.base[task_.level + 1];
         summands_.clear();
@@ -79,7 +82,8 @@ class LevelFiller {
         if (!leaves_.dense || !budgets_.empty() || !leaves_.coarse.empty()) return {};
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
         const KeyRange<Key> range = key_range(task_.counts.row(node_), leaves_, most_leaves);
-        const bool pays = range.width <= 4 * static_cast<Key>(looked_) && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
+        const bool pays =
+            range.width <= 4 * static_cast<Key>(looked_) && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
         return pays ? range : KeyRange<Key>{};
     }
 
@@ -99,7 +103,9 @@ class LevelFiller {
         CellTable<Key, L>& table = scratch_->table;
         table.clear();
         table.reserve(leaves_.labels() * (1 + static_cast<Index>(summands_.size())));
-        const auto find = [&](Key key, const Index* cost) { return table.find(key, [cost](Index d) { return cost[d]; }); };
+        const auto find = [&](Key key, const Index* cost) {
+            return table.find(key, [cost](Index d) { return cost[d]; });
+        };
         if (leaf_may_be())
             for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
                           [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
@@ -174,8 +180,8 @@ class LevelFiller {
     std::vector<Summand<Key>> summands_;
     std::vector<Index> features_;  ///< of the summands
     std::vector<Index> cost_;
-    Index looked_ = 0;             ///< pairs of cells whose first costs fit
-    Index pairs_ = 0;              ///< the same, of all paths
+    Index looked_ = 0;  ///< pairs of cells whose first costs fit
+    Index pairs_ = 0;   ///< the same, of all paths
 };
 
 }  // namespace
@@ -193,8 +199,8 @@ Index fill_level(const LevelTask<Key>& task, std::span<const Index> numbers, con
 }
 
 template <class Key>
-void fill_single(const Lattice& lattice, const Leaves<Key>& leaves, Grid<const Index> counts,
-                 Grid<const Index> budgets, std::span<const Index> numbers, Part<Key>& part) {
+void fill_single(const Lattice& lattice, const Leaves<Key>& leaves, Grid<const Index> counts, Grid<const Index> budgets,
+                 std::span<const Index> numbers, Part<Key>& part) {
     const Limbs<0> limbs{part.cells.limbs};
     CellSorter<Key> sorter;
     std::vector<Index> room;

@@ -41,8 +41,8 @@ Index fill_level(const LevelTask<Key>& task, std::span<const Index> numbers, con
 
 /// Make the tensors of paths of the last level on which only a single leaf is within budget.
 template <class Key>
-void fill_single(const Lattice& lattice, const Leaves<Key>& leaves, Grid<const Index> counts,
-                 Grid<const Index> budgets, std::span<const Index> numbers, Part<Key>& part);
+void fill_single(const Lattice& lattice, const Leaves<Key>& leaves, Grid<const Index> counts, Grid<const Index> budgets,
+                 std::span<const Index> numbers, Part<Key>& part);
 
 /// Bound the number of trees of each path from those one level below, in floats; return the largest.
 /// The sum ignores budgets and cells, so it is an upper bound up to rounding; ∞ if it might not be.

@@ -35,18 +35,21 @@ struct WeightedCounts {
 
     Store make(Index size) {
         if (size * (8 * width() + 8) > most_bytes) throw OutOfMemory();
-        return {std::vector<Limb>(static_cast<std::size_t>(size * width())), std::vector<Labels>(static_cast<std::size_t>(size))};
+        return {std::vector<Limb>(static_cast<std::size_t>(size * width())),
+                std::vector<Labels>(static_cast<std::size_t>(size))};
     }
     void add_leaf(Store& to, Index at, Index label) const {
         to.labels[at] |= Labels{1} << label;
-        for (Index lane = 0; lane < lanes(); ++lane) limbs.add(to.values.data() + at * width() + lane * limbs.size(), Limb{1});
+        for (Index lane = 0; lane < lanes(); ++lane)
+            limbs.add(to.values.data() + at * width() + lane * limbs.size(), Limb{1});
     }
     void add_stump(Store& to, Index at, Index level, Index f) const {
         const Limb* const weight = weights[level][f];
         for (Index lane = 0; lane < lanes(); ++lane)
             limbs.add(to.values.data() + at * width() + lane * limbs.size(), weight[lane]);
     }
-    void add_split(Store& to, Index at, Index level, Index f, const Store& from1, Index one, const Store& from0, Index zero) {
+    void add_split(Store& to, Index at, Index level, Index f, const Store& from1, Index one, const Store& from0,
+                   Index zero) {
         const Limb* const weight = weights[level][f];
         const Limb* const a = from1.values.data() + one * width();
         const Limb* const b = from0.values.data() + zero * width();
@@ -142,7 +145,7 @@ struct MinimalSets {
     void finish(Store&, Index) const {}
     void release(Store&) const {}
 
-  private:
+private:
     void add(Sets& sets, const Mask<Words>& below, Index f) const {
         for (Index k = variables.starts[f]; k < variables.starts[f + 1]; ++k)
             insert(sets, below | Mask<Words>::of(variables.variables[k]));
@@ -225,7 +228,7 @@ struct SetCounts {
         for (const Bag& bag : store) held -= entry_bytes() * static_cast<Index>(bag.masks.size());
     }
 
-  private:
+private:
     Index entry_bytes() const { return 8 * (Words + limbs.size()); }
 
     void add(Bag& bag, const Mask<Words>& below, Index f) {

@@ -45,13 +45,17 @@ struct PairCounts {
 /// Visits all wanted paths of the last level whose first feature is in a range.
 template <class T>
 class PairWalk {
-  public:
+public:
     using Visit = std::function<void(const PairCounts<T>&)>;
 
     /// `wanted[path]` marks the paths of the last level to be visited, and those that lead to one.
     PairWalk(const Table& table, const Lattice& lattice, const LabelRule& rule, std::span<const bool> wanted,
              const Control& control)
-        : table_(table), lattice_(lattice), rule_(rule), wanted_(wanted), control_(control),
+        : table_(table),
+          lattice_(lattice),
+          rule_(rule),
+          wanted_(wanted),
+          control_(control),
           levels_(static_cast<std::size_t>(lattice.levels + 1)) {
         Level& root = levels_[0];
         root.rows[0] = records_of(table);
@@ -70,7 +74,7 @@ class PairWalk {
             descend(0, 0, first, stop, visit);
     }
 
-  private:
+private:
     struct Level {
         PairCounts<T> side[2];
         Rows rows[2];
@@ -144,8 +148,9 @@ class PairWalk {
 
     void count(const Rows& rows, PairCounts<T>& counts) {
         slice_rows(rows, lattice_.features, slices_);
-        count_pairs(slices_, table_, counts.slots,
-                    Cube<T>{counts.pairs.data(), table_.groups(), static_cast<Index>(counts.slots.size()), counts.lanes});
+        count_pairs(
+            slices_, table_, counts.slots,
+            Cube<T>{counts.pairs.data(), table_.groups(), static_cast<Index>(counts.slots.size()), counts.lanes});
     }
 
     static void subtract(const PairCounts<T>& from, const PairCounts<T>& small, PairCounts<T>& large) {

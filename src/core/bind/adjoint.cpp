@@ -22,7 +22,7 @@ class BoundBackward {
     template <class Pass>
     using WordOf = typename std::remove_reference_t<Pass>::Word;
 
-  public:
+public:
     BoundBackward(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
                   Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
                   Array<const bool, 1> live, const std::vector<BoundLevel>& levels, Index limbs, Index most_bytes)
@@ -49,7 +49,8 @@ class BoundBackward {
         const Index features = circuit_.lattice().features;
         const std::size_t words = static_cast<std::size_t>(std::max<Index>(1, (features + 63) / 64));
         bool fits = records.shape(1) == words && names.shape(0) == records.shape(0) &&
-                    static_cast<Index>(mixed.shape(0)) == features && mixed_names.shape(0) == mixed.shape(1) && rows >= 0;
+                    static_cast<Index>(mixed.shape(0)) == features && mixed_names.shape(0) == mixed.shape(1) &&
+                    rows >= 0;
         for (const Index name : span_of(names)) fits = fits && 0 <= name && name < rows;
         for (const Index name : span_of(mixed_names)) fits = fits && 0 <= name && name < rows;
         if (!fits) throw nb::value_error("the arrays of the rows do not belong together");
@@ -103,15 +104,18 @@ class BoundBackward {
     /// The rows' totals: [label, row, word].
     nb::object totals() {
         return visit_pass([&](auto& pass) {
-            const std::size_t labels = static_cast<std::size_t>(pass.labels()), rows = static_cast<std::size_t>(pass.rows());
-            return nb::cast(to_numpy(std::move(pass.totals()), {labels, rows, static_cast<std::size_t>(pass.numbers().size())}));
+            const std::size_t labels = static_cast<std::size_t>(pass.labels()),
+                              rows = static_cast<std::size_t>(pass.rows());
+            return nb::cast(
+                to_numpy(std::move(pass.totals()), {labels, rows, static_cast<std::size_t>(pass.numbers().size())}));
         });
     }
     /// Uses of features and leaves, by depth: [depth, feature, word] and [depth, label, word].
     nb::object tally() {
         return visit_pass([&](auto& pass) {
             auto tally = pass.tally();
-            const std::size_t depths = static_cast<std::size_t>(pass.depths()) + 1, wide = static_cast<std::size_t>(tally.wide);
+            const std::size_t depths = static_cast<std::size_t>(pass.depths()) + 1,
+                              wide = static_cast<std::size_t>(tally.wide);
             return nb::object(nb::make_tuple(
                 to_numpy(std::move(tally.uses), {depths, static_cast<std::size_t>(tally.features), wide}),
                 to_numpy(std::move(tally.leaves), {depths, static_cast<std::size_t>(tally.labels), wide})));
@@ -128,7 +132,7 @@ class BoundBackward {
         });
     }
 
-  private:
+private:
     template <class Word>
     void begin_with(const Word* weights, std::size_t cells, std::size_t words) {
         visit_pass([&](auto& pass) {

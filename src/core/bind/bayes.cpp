@@ -58,7 +58,10 @@ struct BoundPass {
 
     BoundPass(const BoundTable& table, const BoundLattice& lattice, Array<const Index, 2> counts,
               const Evidence& evidence, const BoundPrior& prior, Array<const Index, 2> groups, Index excluded)
-        : lattice(lattice), table(table), counts(std::move(counts)), groups(std::move(groups)),
+        : lattice(lattice),
+          table(table),
+          counts(std::move(counts)),
+          groups(std::move(groups)),
           pass(table, lattice, grid_of(this->counts), evidence, prior, grid_of(this->groups), excluded) {}
 
     static void check(const BoundTable& table, const BoundLattice& lattice, const Array<const Index, 2>& counts,
@@ -94,7 +97,8 @@ struct BoundPass {
     }
     Numbers best() const { return numbers_of(pass.best()); }
 
-    std::tuple<Numbers, Index> choices(Array<const Index, 1> features, Array<const bool, 1> negative, Index size, bool best) const {
+    std::tuple<Numbers, Index> choices(Array<const Index, 1> features, Array<const bool, 1> negative, Index size,
+                                       bool best) const {
         Path path;
         bool fits = features.shape(0) == negative.shape(0) &&
                     static_cast<Index>(features.shape(0)) <= lattice.levels + lattice.rest;
@@ -124,9 +128,10 @@ struct BoundPass {
     }
 
     LeafArrays leaves_last(Index first, Index stop, Array<const bool, 1> wanted, double least,
-                            const BoundLattice& names, Index most, const Control& control) const {
+                           const BoundLattice& names, Index most, const Control& control) const {
         require_range(first, stop, wanted);
-        require(names.features == lattice.features && names.levels >= std::min(lattice.features, lattice.levels + lattice.rest),
+        require(names.features == lattice.features &&
+                    names.levels >= std::min(lattice.features, lattice.levels + lattice.rest),
                 "names must number paths down to the leaves");
         LeafList list;
         {
@@ -140,8 +145,8 @@ struct BoundPass {
 void bound_mix(Array<const std::int32_t, 2> literals, Array<const double, 2> shares, Array<const double, 2> ones,
                Array<double, 2> out, const Control& control) {
     const LeafPaths leaves{grid_of(literals), grid_of(shares)};
-    bool fits = leaves.literals.rows == leaves.shares.rows && out.shape(0) == ones.shape(1) &&
-                out.shape(1) == shares.shape(1);
+    bool fits =
+        leaves.literals.rows == leaves.shares.rows && out.shape(0) == ones.shape(1) && out.shape(1) == shares.shape(1);
     const Index codes = leaves.literals.rows * leaves.literals.columns;
     for (Index i = 0; fits && i < codes; ++i)
         fits = leaves.literals.data[i] < 2 * static_cast<std::int32_t>(ones.shape(0));
@@ -169,25 +174,27 @@ NumpyArray<std::int32_t> literals_of(const BoundLattice& names, Array<const Inde
 
 void bind_bayes(nb::module_& module) {
     nb::class_<Evidence>(module, "Evidence")
-        .def("__init__",
-             [](Evidence* self, Array<const double, 1> rho, Array<const Index, 1> totals, bool blank) {
-                 require(rho.shape(0) == totals.shape(0), "there must be one rho for each label");
-                 new (self) Evidence(span_of(rho), span_of(totals), blank);
-             },
-             nb::arg("rho"), nb::arg("totals"), nb::arg("blank"));
+        .def(
+            "__init__",
+            [](Evidence* self, Array<const double, 1> rho, Array<const Index, 1> totals, bool blank) {
+                require(rho.shape(0) == totals.shape(0), "there must be one rho for each label");
+                new (self) Evidence(span_of(rho), span_of(totals), blank);
+            },
+            nb::arg("rho"), nb::arg("totals"), nb::arg("blank"));
     nb::class_<BoundPrior>(module, "TreePrior")
         .def(nb::init<Array<const double, 1>, Array<const double, 1>, int, Index, Index, Index>(), nb::arg("leaf"),
              nb::arg("split"), nb::arg("rule"), nb::arg("features"), nb::arg("minsup"), nb::arg("most_leaves"));
     nb::class_<BoundPass>(module, "BayesPass")
-        .def("__init__",
-             [](BoundPass* self, const BoundTable& table, const BoundLattice& lattice, Array<const Index, 2> counts,
-                const Evidence& evidence, const BoundPrior& prior, Array<const Index, 2> groups, Index excluded) {
-                 BoundPass::check(table, lattice, counts, evidence, prior, groups, excluded);
-                 new (self) BoundPass(table, lattice, counts, evidence, prior, groups, excluded);
-             },
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-             nb::arg("table"), nb::arg("lattice"), nb::arg("counts"), nb::arg("evidence"), nb::arg("prior"),
-             nb::arg("groups"), nb::arg("excluded"))
+        .def(
+            "__init__",
+            [](BoundPass* self, const BoundTable& table, const BoundLattice& lattice, Array<const Index, 2> counts,
+               const Evidence& evidence, const BoundPrior& prior, Array<const Index, 2> groups, Index excluded) {
+                BoundPass::check(table, lattice, counts, evidence, prior, groups, excluded);
+                new (self) BoundPass(table, lattice, counts, evidence, prior, groups, excluded);
+            },
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+            nb::arg("table"), nb::arg("lattice"), nb::arg("counts"), nb::arg("evidence"), nb::arg("prior"),
+            nb::arg("groups"), nb::arg("excluded"))
         .def("sum_last", &BoundPass::sum_last, nb::arg("first"), nb::arg("stop"), nb::arg("wanted"), nb::arg("control"),
              "Sum over the trees below paths of the last level that start with these features.")
         .def("sum_above", &BoundPass::sum_above, nb::arg("control"), "Fill in the shorter paths.")

@@ -8,7 +8,7 @@ namespace adtc {
 
 /// What a `CircuitView` looks at.
 class BoundCircuit {
-  public:
+public:
     BoundCircuit(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
                  Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
                  Array<const bool, 1> live, const std::vector<BoundLevel>& levels)
@@ -46,7 +46,7 @@ class BoundCircuit {
         return circuit;
     }
 
-  private:
+private:
     template <class Key>
     bool belongs_together(const CircuitView<Key>& circuit) const {
         const Index n = lattice_.features, groups = table_.groups(), paths = lattice_.size();

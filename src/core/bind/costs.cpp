@@ -11,11 +11,12 @@ BoundCosts::BoundCosts(Array<const Index, 3> weights, Array<const Index, 1> cons
     Costs::weights = cube_of(weights_);
     Costs::constants = span_of(constants_);
     Costs::infinity = infinity;
-    rule = {span_of(group_label_), labels(),  minsup, majority, share_top, share_bottom,
-            own_groups(span_of(group_label_))};
+    rule = {
+        span_of(group_label_), labels(), minsup, majority, share_top, share_bottom, own_groups(span_of(group_label_))};
     bool fits = Costs::constants.size() == static_cast<std::size_t>(forms()) &&
                 rule.group_label.size() == static_cast<std::size_t>(groups()) && share_top >= 0 && share_bottom > 0;
-    if (!fits || !are_labels(rule.group_label, labels())) throw nb::value_error("the arrays of the costs do not belong together");
+    if (!fits || !are_labels(rule.group_label, labels()))
+        throw nb::value_error("the arrays of the costs do not belong together");
 }
 
 void bind_costs(nb::module_& module) {

@@ -12,16 +12,17 @@ namespace {
 /// `Ways` and the arrays that they look at.
 struct BoundWays : Ways {
     std::vector<WideKey> key_weights_;
-    bool wide = false; ///< do keys take 128 bits?
+    bool wide = false;  ///< do keys take 128 bits?
     Array<const Index, 1> multiplicity_;
     Array<const Index, 2> counts_;
     Array<const Index, 1> support_, largest_;
     Array<const bool, 1> live_;
     Array<const Index, 2> least_, budgets_;
 
-    BoundWays(const BoundLattice& lattice, const BoundCosts& costs, const BoundLeaves& leaves,
-              bool trivial_splits, Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 1> support, Array<const Index, 1> largest,
-              Array<const bool, 1> live, Array<const Index, 2> least, Array<const Index, 2> budgets)
+    BoundWays(const BoundLattice& lattice, const BoundCosts& costs, const BoundLeaves& leaves, bool trivial_splits,
+              Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 1> support,
+              Array<const Index, 1> largest, Array<const bool, 1> live, Array<const Index, 2> least,
+              Array<const Index, 2> budgets)
         : wide(leaves.wide()),
           multiplicity_(std::move(multiplicity)),
           counts_(std::move(counts)),
@@ -50,7 +51,7 @@ struct BoundWays : Ways {
         check_shapes();
     }
 
-  private:
+private:
     void check_shapes() const {
         const Index paths = lattice->size();
         const auto size = static_cast<std::size_t>(paths);
@@ -170,8 +171,7 @@ std::tuple<NumpyArray<Index>, NumpyArray<Index>, NumpyArray<bool>, Index> bound_
         if (ways.wide) keys.data()[i * words + 1] = static_cast<Index>(found.keys[i] >> 64);
     }
     auto told = ways.wide ? to_numpy(std::move(keys), {kept, words}) : to_numpy(std::move(keys), {kept});
-    return {std::move(told), to_numpy(std::move(found.owners)), to_numpy(std::move(trivial), {kept}),
-            found.tried};
+    return {std::move(told), to_numpy(std::move(found.owners)), to_numpy(std::move(trivial), {kept}), found.tried};
 }
 
 Index bound_choose(Array<const double, 1> weights, double share) { return choose(span_of(weights), share); }
@@ -181,12 +181,11 @@ Index bound_choose(Array<const double, 1> weights, double share) { return choose
 void bind_forecast(nb::module_& module) {
     nb::class_<BoundWays>(module, "Ways")
         .def(nb::init<const BoundLattice&, const BoundCosts&, const BoundLeaves&, bool, Array<const Index, 1>,
-                      Array<const Index, 2>, Array<const Index, 1>, Array<const Index, 1>,
-                      Array<const bool, 1>, Array<const Index, 2>, Array<const Index, 2>>(),
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::arg("lattice"), nb::arg("costs"),
-             nb::arg("leaves"), nb::arg("trivial_splits"), nb::arg("multiplicity"),
-             nb::arg("counts"), nb::arg("support"), nb::arg("largest"), nb::arg("live"), nb::arg("least"),
-             nb::arg("budgets"))
+                      Array<const Index, 2>, Array<const Index, 1>, Array<const Index, 1>, Array<const bool, 1>,
+                      Array<const Index, 2>, Array<const Index, 2>>(),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::arg("lattice"), nb::arg("costs"), nb::arg("leaves"),
+             nb::arg("trivial_splits"), nb::arg("multiplicity"), nb::arg("counts"), nb::arg("support"),
+             nb::arg("largest"), nb::arg("live"), nb::arg("least"), nb::arg("budgets"))
         .def_ro("support", &BoundWays::support_)
         .def_ro("largest", &BoundWays::largest_)
         .def_ro("live", &BoundWays::live_);
@@ -211,8 +210,8 @@ void bind_forecast(nb::module_& module) {
                "Bound the trees and cells of all levels, root first, and fill in the bounds of every path.");
     module.def("bounds_by_size", &bound_bounds_by_size, nb::arg("ways"), nb::arg("bounds"), nb::arg("level"),
                "Return bounds on the trees below each live path of a level: [path, size].");
-    module.def("draw_trees", &bound_draw_trees, nb::arg("ways"), nb::arg("bounds"), nb::arg("table"),
-               nb::arg("level"), nb::arg("attempts"), nb::arg("seed"), nb::arg("free"), nb::arg("most_leaves"),
+    module.def("draw_trees", &bound_draw_trees, nb::arg("ways"), nb::arg("bounds"), nb::arg("table"), nb::arg("level"),
+               nb::arg("attempts"), nb::arg("seed"), nb::arg("free"), nb::arg("most_leaves"),
                nb::arg("control") = nb::none(),
                "Draw trees below the live paths of a level; returns keys, paths, whether each has a trivial split, "
                "and the attempts made.");

@@ -57,7 +57,7 @@ class BoundPartialTrees {
             trees_);
     }
 
-  public:
+public:
     BoundPartialTrees(const WholeCircuit& circuit, Index limbs) : lattice_(circuit.lattice()) {
         if (limbs < 1) throw nb::value_error("numbers have at least one limb");
         circuit.visit([&]<class Key>(const CircuitView<Key>& view) {
@@ -85,7 +85,8 @@ class BoundPartialTrees {
     BoundContext root(AnyKeys good) {
         return visit([&]<class Key>(PartialTrees<Key>& trees) {
             const bool wide = sizeof(Key) > sizeof(Index);
-            if (good.ndim() != (wide ? 2u : 1u)) throw std::invalid_argument("the keys are not as wide as the circuit's");
+            if (good.ndim() != (wide ? 2u : 1u))
+                throw std::invalid_argument("the keys are not as wide as the circuit's");
             return BoundContext{trees.root(std::span<const Key>(copied<Key>(good)))};
         });
     }
@@ -96,7 +97,8 @@ class BoundPartialTrees {
         });
     }
     std::vector<Limb> count(const BoundContext& context, const BoundList& list) {
-        return visit([&]<class Key>(PartialTrees<Key>& trees) { return trees.count(context.of<Key>(), list.of<Key>()); });
+        return visit(
+            [&]<class Key>(PartialTrees<Key>& trees) { return trees.count(context.of<Key>(), list.of<Key>()); });
     }
     std::tuple<NumpyArray<Index>, NumpyArray<Limb>> split_counts(At at, const BoundContext& context) {
         const Position place = position(at);
@@ -118,7 +120,8 @@ class BoundPartialTrees {
                 std::vector<Limb> found(keys.shape(0) * static_cast<std::size_t>(trees.limbs), 0);
                 for (std::size_t i = 0; i < keys.shape(0); ++i)
                     if (const Index at = slots.find(wanted[i]); at >= 0)
-                        std::copy_n(trees.value(at), trees.limbs, found.data() + i * static_cast<std::size_t>(trees.limbs));
+                        std::copy_n(trees.value(at), trees.limbs,
+                                    found.data() + i * static_cast<std::size_t>(trees.limbs));
                 return to_numpy(std::move(found), {keys.shape(0), static_cast<std::size_t>(trees.limbs)});
             },
             list.list);
@@ -130,7 +133,7 @@ class BoundPartialTrees {
         return {found.path, found.side, found.end};
     }
 
-  private:
+private:
     Position position(const At& at) const {
         const Position found{std::get<0>(at), std::get<1>(at), std::get<2>(at)};
         const Index literals = 2 * lattice_.features;
@@ -156,7 +159,8 @@ void bind_partial(nb::module_& module) {
         .def("leaf", &BoundPartialTrees::leaf, nb::arg("at"), nb::arg("label"))
         .def("join", &BoundPartialTrees::join, nb::arg("at"), nb::arg("ones"), nb::arg("zeros"))
         .def("root", &BoundPartialTrees::root, nb::arg("good"))
-        .def("below", &BoundPartialTrees::below, nb::arg("at"), nb::arg("context"), nb::arg("child"), nb::arg("sibling"))
+        .def("below", &BoundPartialTrees::below, nb::arg("at"), nb::arg("context"), nb::arg("child"),
+             nb::arg("sibling"))
         .def("count", &BoundPartialTrees::count, nb::arg("context"), nb::arg("trees"))
         .def("counts_of", &BoundPartialTrees::counts_of, nb::arg("trees"), nb::arg("keys"))
         .def("split_counts", &BoundPartialTrees::split_counts, nb::arg("at"), nb::arg("context"))

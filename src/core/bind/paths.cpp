@@ -52,8 +52,8 @@ void bound_lead_to_live(const BoundLattice& lattice, Array<const bool, 1> live, 
 std::tuple<Index, Index, Index> bound_find_tree(Index cost, Array<const Index, 3> both, Array<const Index, 1> rows,
                                                 Array<const bool, 1> on_path, const BoundCosts& costs, Index rest) {
     const auto groups = static_cast<std::size_t>(costs.groups());
-    require(costs.forms() > 0 && both.shape(0) == groups && rows.shape(0) == groups &&
-                both.shape(1) == both.shape(2) && on_path.shape(0) == both.shape(1),
+    require(costs.forms() > 0 && both.shape(0) == groups && rows.shape(0) == groups && both.shape(1) == both.shape(2) &&
+                on_path.shape(0) == both.shape(1),
             "both must hold a number for each group and pair of features, rows one for each group");
     const nb::gil_scoped_release release;
     const SmallTree tree = find_tree(cost, cube_of(both), span_of(rows), span_of(on_path), costs, rest);

@@ -13,7 +13,8 @@ namespace adtc {
 namespace {
 
 using At = std::tuple<Index, Index, Index>;
-using SplitArrays = std::tuple<NumpyArray<Index>, NumpyArray<Index>, NumpyArray<Limb>, NumpyArray<Index>, NumpyArray<Limb>>;
+using SplitArrays =
+    std::tuple<NumpyArray<Index>, NumpyArray<Index>, NumpyArray<Limb>, NumpyArray<Index>, NumpyArray<Limb>>;
 
 template <class Key>
 Key key_of(nb::int_ key) {
@@ -53,7 +54,7 @@ class BoundCursor {
         return std::visit([&](auto& cursor) { return use(*cursor); }, cursor_);
     }
 
-  public:
+public:
     BoundCursor(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
                 Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
                 Array<const bool, 1> live, const std::vector<BoundLevel>& levels, Array<const Index, 1> twin_starts,
@@ -63,7 +64,8 @@ class BoundCursor {
           twin_starts_(std::move(twin_starts)),
           twin_features_(std::move(twin_features)),
           twin_flipped_(std::move(twin_flipped)) {
-        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); }, circuit_.leaves().leaves);
+        std::visit([&]<class Key>(const Leaves<Key>& made) { cursor_ = opened(made, most_bytes); },
+                   circuit_.leaves().leaves);
     }
 
     std::tuple<NumpyArray<Index>, NumpyArray<Index>> unrank(AnyKeys keys, Array<const Limb, 2> ranks,
@@ -125,7 +127,8 @@ class BoundCursor {
 
     At child(At at, Index feature, bool negative) {
         return visit([&](auto& cursor) {
-            if (feature < 0 || feature >= circuit_.lattice().features) throw nb::value_error("there is no such feature");
+            if (feature < 0 || feature >= circuit_.lattice().features)
+                throw nb::value_error("there is no such feature");
             const Position found = cursor.child(position(at), feature, negative);
             return At{found.path, found.side, found.end};
         });
@@ -159,11 +162,12 @@ class BoundCursor {
         return visit([](auto& cursor) { return cursor.bytes(); });
     }
 
-  private:
+private:
     Position position(const At& at) const {
         const Position found{std::get<0>(at), std::get<1>(at), std::get<2>(at)};
         const Index literals = 2 * circuit_.lattice().features;
-        if (found.path < 0 || found.path >= circuit_.lattice().size() || found.side >= literals || found.end >= literals)
+        if (found.path < 0 || found.path >= circuit_.lattice().size() || found.side >= literals ||
+            found.end >= literals)
             throw nb::value_error("there is no such place in the circuit");
         return found;
     }
@@ -197,13 +201,13 @@ class BoundCursor {
 
 void bind_ranks(nb::module_& module) {
     nb::class_<BoundCursor>(module, "Cursor")
-        .def(nb::init<const BoundTable&, const BoundLattice&, const BoundLeaves&, Array<const Index, 1>,
-                      Array<const Index, 2>, Array<const Index, 2>, Array<const bool, 1>,
-                      const std::vector<BoundLevel>&, Array<const Index, 1>, Array<const Index, 1>,
-                      Array<const bool, 1>, Index>(),
-             nb::arg("table"), nb::arg("lattice"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
-             nb::arg("budgets"), nb::arg("live"), nb::arg("levels"), nb::arg("twin_starts"), nb::arg("twin_features"),
-             nb::arg("twin_flipped"), nb::arg("most_bytes"))
+        .def(
+            nb::init<const BoundTable&, const BoundLattice&, const BoundLeaves&, Array<const Index, 1>,
+                     Array<const Index, 2>, Array<const Index, 2>, Array<const bool, 1>, const std::vector<BoundLevel>&,
+                     Array<const Index, 1>, Array<const Index, 1>, Array<const bool, 1>, Index>(),
+            nb::arg("table"), nb::arg("lattice"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
+            nb::arg("budgets"), nb::arg("live"), nb::arg("levels"), nb::arg("twin_starts"), nb::arg("twin_features"),
+            nb::arg("twin_flipped"), nb::arg("most_bytes"))
         .def("unrank", &BoundCursor::unrank, nb::arg("keys"), nb::arg("ranks"), nb::arg("control"))
         .def("rank", &BoundCursor::rank, nb::arg("codes"), nb::arg("twins"), nb::arg("keys"))
         .def("labels", &BoundCursor::labels, nb::arg("at"), nb::arg("key"))

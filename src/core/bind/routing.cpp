@@ -9,8 +9,8 @@ namespace adtc {
 namespace {
 
 /// Count rows by tree, label given to them, and group.
-NumpyArray<Index> route(const BoundTable& table, Array<const Index, 1> starts, Array<const Index, 1> codes, Index labels,
-                        const Control& control) {
+NumpyArray<Index> route(const BoundTable& table, Array<const Index, 1> starts, Array<const Index, 1> codes,
+                        Index labels, const Control& control) {
     const ForestView forest{span_of(starts), span_of(codes)};
     const Index trees = static_cast<Index>(forest.starts.size()) - 1, groups = table.groups();
     std::vector<Index> counts;
@@ -27,7 +27,7 @@ NumpyArray<Index> route(const BoundTable& table, Array<const Index, 1> starts, A
 /// Makes splits of Python's type. Frozen dataclasses take most of their time to set their own fields:
 /// here these are set as `object.__setattr__` would.
 class SplitMaker {
-  public:
+public:
     explicit SplitMaker(nb::handle type) : type_(reinterpret_cast<PyTypeObject*>(type.ptr())) {}
 
     nb::object make(Index feature, nb::handle t1, nb::handle t0) const {
@@ -39,7 +39,7 @@ class SplitMaker {
         return made;
     }
 
-  private:
+private:
     static void set(nb::handle object, nb::handle name, nb::handle value) {
         if (PyObject_GenericSetAttr(object.ptr(), name.ptr(), value.ptr()) != 0) nb::raise_python_error();
     }

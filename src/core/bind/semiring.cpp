@@ -57,11 +57,12 @@ std::optional<double> bound_sum_above(const BoundLattice& lattice, const Semirin
 
 void bind_semiring(nb::module_& module) {
     nb::class_<SemiringFunctions>(module, "SemiringFunctions")
-        .def("__init__",
-             [](SemiringFunctions* self, std::uintptr_t add, std::uintptr_t mul, std::uintptr_t leaf) {
-                 new (self) SemiringFunctions(functions_at(add, mul, leaf));
-             },
-             nb::arg("add"), nb::arg("mul"), nb::arg("leaf"));
+        .def(
+            "__init__",
+            [](SemiringFunctions* self, std::uintptr_t add, std::uintptr_t mul, std::uintptr_t leaf) {
+                new (self) SemiringFunctions(functions_at(add, mul, leaf));
+            },
+            nb::arg("add"), nb::arg("mul"), nb::arg("leaf"));
     nb::class_<BoundLeafMetrics>(module, "LeafMetrics")
         .def(nb::init<Array<const double, 3>, Array<const double, 1>, const BoundCosts&, bool>(),
              nb::keep_alive<1, 4>(), nb::arg("weights"), nb::arg("constants"), nb::arg("costs"),

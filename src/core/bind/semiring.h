@@ -1,10 +1,9 @@
 // What a user's semiring adds up, with the arrays that hold it.
 #pragma once
 
-#include "../semiring.h"
-
 #include <utility>
 
+#include "../semiring.h"
 #include "costs.h"
 
 namespace adtc {

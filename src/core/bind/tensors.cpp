@@ -13,7 +13,8 @@ WideKey wide_of(nb::int_ value) {
 }
 
 nb::int_ int_of(WideKey value) {
-    const nb::object high = nb::steal(PyNumber_Lshift(nb::int_(static_cast<Index>(value >> 64)).ptr(), nb::int_(64).ptr()));
+    const nb::object high =
+        nb::steal(PyNumber_Lshift(nb::int_(static_cast<Index>(value >> 64)).ptr(), nb::int_(64).ptr()));
     return nb::steal<nb::int_>(PyNumber_Or(high.ptr(), nb::int_(static_cast<Limb>(value)).ptr()));
 }
 
@@ -22,7 +23,8 @@ namespace {
 /// Tell whether keys have 128 bits: then they have one dimension more.
 bool are_wide(const AnyKeys& keys, std::size_t dimensions) {
     const bool wide = keys.ndim() == dimensions + 1 && keys.shape(dimensions) == 2;
-    if (!wide && keys.ndim() != dimensions) throw nb::value_error("keys are int64 [..., n], or int64 [..., n, 2] where wide");
+    if (!wide && keys.ndim() != dimensions)
+        throw nb::value_error("keys are int64 [..., n], or int64 [..., n, 2] where wide");
     if (wide && reinterpret_cast<std::uintptr_t>(keys.data()) % alignof(WideKey) != 0)
         throw nb::value_error("wide keys must lie at an address that 16 divides");
     return wide;
@@ -59,7 +61,12 @@ BoundLeaves::BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const
         made.key_constant = static_cast<Key>(key_constant_);
         made.cost_weights = cube_of(cost_weights_);
         made.cost_constants = span_of(cost_constants_);
-        made.rule = {span_of(group_label_), labels,    minsup, majority, share_top, share_bottom,
+        made.rule = {span_of(group_label_),
+                     labels,
+                     minsup,
+                     majority,
+                     share_top,
+                     share_bottom,
                      own_groups(span_of(group_label_))};
         made.trivial_splits = trivial_splits;
         made.dense = dense;
@@ -236,8 +243,9 @@ Index fill_level_paths(const Control& control, BoundPool& pool, Index job, const
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
             Part<Key> part = into.open(job);
-            const LevelTask<Key> task{lattice, of, level, span_of(multiplicity), grid_of(counts), span_of(live),
-                                      grid_of(budgets), *from, most_bytes};
+            const LevelTask<Key> task{
+                lattice,          of,    level,     span_of(multiplicity), grid_of(counts), span_of(live),
+                grid_of(budgets), *from, most_bytes};
             const Index pairs = fill_level(task, span_of(numbers), control, part);
             into.commit(job, std::move(part), span_of(starts), span_of(stops));
             return pairs;
@@ -312,8 +320,8 @@ std::tuple<NumpyArray<Index>, NumpyArray<Limb>> marked_cells(AnyKeys keys, Array
 
 void bind_leaves(nb::module_& module) {
     nb::class_<BoundLeaves>(module, "Leaves")
-        .def(nb::init<AnyKeys, nb::int_, Array<const Index, 3>, Array<const Index, 1>, Array<const Index, 1>, Index, bool,
-                      bool, bool, Index, Index, Index, bool>(),
+        .def(nb::init<AnyKeys, nb::int_, Array<const Index, 3>, Array<const Index, 1>, Array<const Index, 1>, Index,
+                      bool, bool, bool, Index, Index, Index, bool>(),
              nb::arg("key_weights"), nb::arg("key_constant"), nb::arg("cost_weights"), nb::arg("cost_constants"),
              nb::arg("group_label"), nb::arg("minsup"), nb::arg("majority"), nb::arg("trivial_splits"),
              nb::arg("dense"), nb::arg("most_leaves"), nb::arg("share_top") = 0, nb::arg("share_bottom") = 1,
@@ -331,15 +339,17 @@ void bind_leaves(nb::module_& module) {
                      [](const BoundLeaves& of) { return of.any([](auto& l) { return l.trivial_splits; }); })
         .def_prop_ro("dense", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.dense; }); })
         .def_prop_ro("most_leaves", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.most_leaves; }); })
-        .def_prop_ro("share_top", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_top; }); })
+        .def_prop_ro("share_top",
+                     [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_top; }); })
         .def_prop_ro("share_bottom",
                      [](const BoundLeaves& of) { return of.any([](auto& l) { return l.rule.share_bottom; }); })
         .def_prop_ro("root_leaf", [](const BoundLeaves& of) { return of.any([](auto& l) { return l.root_leaf; }); })
-        .def("__reduce__", [](nb::handle self) {
-            return remade(self, "key_weights", "key_constant", "cost_weights", "cost_constants", "group_label", "minsup",
-                          "majority", "trivial_splits", "dense", "most_leaves", "share_top", "share_bottom",
-                          "root_leaf");
-        })
+        .def("__reduce__",
+             [](nb::handle self) {
+                 return remade(self, "key_weights", "key_constant", "cost_weights", "cost_constants", "group_label",
+                               "minsup", "majority", "trivial_splits", "dense", "most_leaves", "share_top",
+                               "share_bottom", "root_leaf");
+             })
         .def_prop_ro("wide", &BoundLeaves::wide);
 }
 
@@ -366,10 +376,10 @@ void bind_tensors(nb::module_& module) {
     module.def("fill_single", &fill_single_leaves, nb::arg("pool"), nb::arg("job"), nb::arg("lattice"),
                nb::arg("leaves"), nb::arg("numbers"), nb::arg("counts"), nb::arg("budgets"), nb::arg("starts"),
                nb::arg("stops"));
-    module.def("fill_level", &fill_level_paths, nb::arg("control"), nb::arg("pool"), nb::arg("job"),
-               nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"), nb::arg("leaves"), nb::arg("multiplicity"),
-               nb::arg("counts"), nb::arg("live"), nb::arg("budgets"), nb::arg("below"), nb::arg("most_bytes"),
-               nb::arg("starts"), nb::arg("stops"));
+    module.def("fill_level", &fill_level_paths, nb::arg("control"), nb::arg("pool"), nb::arg("job"), nb::arg("lattice"),
+               nb::arg("level"), nb::arg("numbers"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
+               nb::arg("live"), nb::arg("budgets"), nb::arg("below"), nb::arg("most_bytes"), nb::arg("starts"),
+               nb::arg("stops"));
     module.def("bound_level", &bound_level_paths, nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"),
                nb::arg("labels"), nb::arg("multiplicity"), nb::arg("live"), nb::arg("below"), nb::arg("bounds"));
     module.def("tree_counts", &tree_counts, nb::arg("level"));

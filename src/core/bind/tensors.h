@@ -29,7 +29,8 @@ struct BoundLeaves {
 
     BoundLeaves(AnyKeys key_weights, nb::int_ key_constant, Array<const Index, 3> cost_weights,
                 Array<const Index, 1> cost_constants, Array<const Index, 1> group_label, Index minsup, bool majority,
-                bool trivial_splits, bool dense, Index most_leaves, Index share_top, Index share_bottom, bool root_leaf);
+                bool trivial_splits, bool dense, Index most_leaves, Index share_top, Index share_bottom,
+                bool root_leaf);
 
     /// Let keys be coarse: see `CoarseKeys`.
     void coarsen(Array<const Index, 3> weights, Array<const Index, 1> constants, Array<const Index, 1> widths,

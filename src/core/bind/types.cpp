@@ -82,7 +82,8 @@ void bind_types(nb::module_& module) {
         .def_ro("features", &BoundLattice::features)
         .def_ro("levels", &BoundLattice::levels)
         .def_ro("rest", &BoundLattice::rest)
-        .def("__reduce__", [](nb::handle self) { return remade(self, "binomial", "base", "features", "levels", "rest"); });
+        .def("__reduce__",
+             [](nb::handle self) { return remade(self, "binomial", "base", "features", "levels", "rest"); });
 }
 
 }  // namespace adtc

@@ -17,7 +17,8 @@ RootGroups groups_of(const WholeCircuit& circuit, const Array<const Index, 1>& g
 
 /// Numbers of variables are checked, and so are the bounds of each feature's.
 FeatureVariables variables_of(const WholeCircuit& circuit, const Array<const Index, 1>& starts,
-                              const Array<const Index, 1>& variables, const Array<const Index, 1>& counts, Index total) {
+                              const Array<const Index, 1>& variables, const Array<const Index, 1>& counts,
+                              Index total) {
     const Index n = circuit.lattice().features;
     bool fits = static_cast<Index>(starts.shape(0)) == n + 1 && variables.shape(0) == counts.shape(0) &&
                 starts(0) == 0 && starts(static_cast<std::size_t>(n)) == static_cast<Index>(variables.shape(0));
@@ -39,15 +40,17 @@ NumpyArray<Limb> count_weighted(const Control& control, const WholeCircuit& circ
     std::vector<Limb> found;
     {
         nb::gil_scoped_release release;
-        found = circuit.visit(
-            [&](const auto& view) { return weighted_counts(view, chosen, cube_of(weights), limbs, most_bytes, control); });
+        found = circuit.visit([&](const auto& view) {
+            return weighted_counts(view, chosen, cube_of(weights), limbs, most_bytes, control);
+        });
     }
-    return to_numpy(std::move(found), {static_cast<std::size_t>(n_groups), weights.shape(2), static_cast<std::size_t>(limbs)});
+    return to_numpy(std::move(found),
+                    {static_cast<std::size_t>(n_groups), weights.shape(2), static_cast<std::size_t>(limbs)});
 }
 
-NumpyArray<std::uint64_t> find_minimal(const Control& control, const WholeCircuit& circuit, Array<const Index, 1> groups,
-                                       Array<const Index, 1> starts, Array<const Index, 1> variables, Index total,
-                                       Index most_bytes) {
+NumpyArray<std::uint64_t> find_minimal(const Control& control, const WholeCircuit& circuit,
+                                       Array<const Index, 1> groups, Array<const Index, 1> starts,
+                                       Array<const Index, 1> variables, Index total, Index most_bytes) {
     const RootGroups chosen = groups_of(circuit, groups, 1);
     const FeatureVariables behind = variables_of(circuit, starts, variables, variables, total);
     const Index words = words_for(total);
@@ -77,7 +80,8 @@ std::tuple<NumpyArray<Index>, NumpyArray<std::uint64_t>, NumpyArray<Limb>> count
         });
     }
     const std::size_t rows = found.groups.size();
-    return {to_numpy(std::move(found.groups)), to_numpy(std::move(found.masks), {rows, static_cast<std::size_t>(words)}),
+    return {to_numpy(std::move(found.groups)),
+            to_numpy(std::move(found.masks), {rows, static_cast<std::size_t>(words)}),
             to_numpy(std::move(found.counts), {rows, static_cast<std::size_t>(limbs)})};
 }
 

@@ -6,7 +6,7 @@
 namespace adtc {
 
 class WholeCircuit : public BoundCircuit {
-  public:
+public:
     WholeCircuit(const BoundTable& table, const BoundLattice& lattice, const BoundLeaves& leaves,
                  Array<const Index, 1> multiplicity, Array<const Index, 2> counts, Array<const Index, 2> budgets,
                  Array<const bool, 1> live, const std::vector<BoundLevel>& levels)
@@ -21,12 +21,10 @@ class WholeCircuit : public BoundCircuit {
         return std::visit(use, view_);
     }
     Index root_cells() const {
-        return visit([](const auto& view) {
-            return view.levels.empty() ? Index{0} : view.levels[0].tensor(0).size;
-        });
+        return visit([](const auto& view) { return view.levels.empty() ? Index{0} : view.levels[0].tensor(0).size; });
     }
 
-  private:
+private:
     std::variant<CircuitView<Index>, CircuitView<WideKey>> view_;
 };
 
