@@ -73,7 +73,10 @@ class Case:
     def run(self, data: Data, *, space: adtc.Space | None = None) -> Outcome:
         """Ask the question."""
         monitor = adtc.Monitor(
-            threads=self.threads, time_limit=SECONDS, memory_limit=int(0.7 * GIGABYTES * 1e9)
+            threads=self.threads,
+            time_limit=SECONDS,
+            memory_limit=int(0.7 * GIGABYTES * 1e9),
+            exact=True,  # limits end a case that is too slow; they do not ask for smaller depths
         )
         return self.task(data, space or self.space, monitor)
 

@@ -34,7 +34,7 @@ def adtc_(case: Case, X: Any, y: Any, z: Any) -> Answer:
         labels=case.get("labels", "any"),
         trivial_splits=case.get("trivial_splits", True),
     )
-    monitor = adtc.Monitor(memory_limit=5_500_000_000, threads=1)
+    monitor = adtc.Monitor(memory_limit=5_500_000_000, threads=1, exact=True)
     if case["task"] == "errors":
         return {"value": int(adtc.optimize(data, space, monitor=monitor).value)}
     if case["task"] == "penalised":
