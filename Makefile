@@ -87,6 +87,7 @@ bench-large: $(READY) ## ask deep and wide questions; print what they took
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)
+	$(BIN)/python benchmarks/page.py benchmarks
 
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
 	$(BIN)/python benchmarks/peers.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code

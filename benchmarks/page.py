@@ -1,9 +1,9 @@
 """Fill the docs pages from what the commands wrote; the prose around it is written by hand.
 
-``page.py benchmarks`` reads ``results/own.json`` (`make bench`) and ``results/peers.json``
-(`make bench-peers`); ``page.py paper FOLDER`` reads the folder of `adtc paper`. A page holds marked
-places, ``<!-- name -->`` to ``<!-- /name -->``; what there is a result for is replaced, all else
-stays as it is.
+``page.py benchmarks`` reads ``results/own.json`` (`make bench`), ``results/against.json``
+(`make bench-against`) and ``results/peers.json`` (`make bench-peers`); ``page.py paper FOLDER``
+reads the folder of `adtc paper`. A page holds marked places, ``<!-- name -->`` to
+``<!-- /name -->``; what there is a result for is replaced, all else stays as it is.
 """
 
 import json
@@ -56,6 +56,17 @@ def own_parts(told: dict[str, Any]) -> dict[str, str]:
     return {
         "own machine": f"`make bench`: {machine.in_words(told['machine'])}.",
         "own table": "\n".join(told["lines"]),
+    }
+
+
+def against_parts(told: dict[str, Any]) -> dict[str, str]:
+    head = ["question", "before, s", "now, s", "before / now"]
+    return {
+        "against machine": (
+            f"`make bench-against REV={told['revision']}`: {machine.in_words(told['machine'])}. "
+            f"Geometric mean of {len(told['lines'])} ratios: {told['mean']:.2f}."
+        ),
+        "against table": table(head, told["lines"]),
     }
 
 
@@ -217,7 +228,8 @@ def paper_summary(told: dict[str, Any]) -> str:
 def main(kind: str = "", folder: str = "") -> None:
     if kind == "benchmarks":
         parts: dict[str, str] = {}
-        for name, make in (("own", own_parts), ("peers", peers_parts)):
+        makers = {"own": own_parts, "against": against_parts, "peers": peers_parts}
+        for name, make in makers.items():
             path = RESULTS / f"{name}.json"
             if path.exists():
                 parts |= make(json.loads(path.read_text(encoding="utf-8")))

@@ -4,7 +4,8 @@ Run by `make bench-against REV=…`: the commit is built in a worktree with an e
 Asked are the questions below and every line of `make bench` that both have, each version with its
 own `benchmarks/cases.py`; further arguments choose those whose names contain one of them. Each
 question is asked in both once to warm up, then alternately; the ratio is that of the least times.
-One thread, in CPU time, so that other work on the machine counts little.
+One thread, in CPU time, so that other work on the machine counts little. A run of all lines goes
+into the documentation.
 """
 
 import json
@@ -16,6 +17,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT / "benchmarks"))
+import machine  # noqa: E402  # stands beside the benchmarks
+
+RESULT = ROOT / "benchmarks" / "results" / "against.json"
 ROUNDS = 5
 QUESTIONS: dict[str, tuple[str, str]] = {
     "all trees, adult, depth 3, 5 %": ("adult", "adtc.count(d, S(max_depth=3, relminsup=0.05))"),
@@ -95,7 +100,7 @@ def main(revision: str, *parts: str) -> None:
     versions = Version(ROOT, Path(sys.executable)), Version(tree, python)
     asked: dict[str, tuple[str, ...]] = dict(QUESTIONS)
     asked |= {name: (name,) for name in versions[0].lines if name in versions[1].lines}
-    ratios = []
+    ratios, lines = [], []
     for name, words in asked.items():
         if parts and not any(part in name for part in parts):
             continue
@@ -104,9 +109,14 @@ def main(revision: str, *parts: str) -> None:
             continue
         ours, theirs = least
         ratios.append(theirs / ours)
+        lines.append([name, theirs, ours, ratios[-1]])
         print(f"{ratios[-1]:6.2f}  {theirs * 1e3:9.1f} -> {ours * 1e3:9.1f} ms  {name}", flush=True)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
     print(f"{mean:6.2f}  geometric mean of {len(ratios)} questions")
+    if not parts:
+        RESULT.parent.mkdir(exist_ok=True)
+        told = {"revision": revision, "mean": mean, "lines": lines, "machine": machine.describe()}
+        RESULT.write_text(json.dumps(told, indent=1), encoding="utf-8")
 
 
 def _least_times(
