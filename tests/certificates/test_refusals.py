@@ -144,6 +144,8 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
         (("answer", "count"), None, "its numbers are not those of a claim"),
         (("kind",), "proof", "not put together"),
         (("question", "define"), {"cost": "1"}, "its words do not say"),
+        (("question", "define"), {"N[0,1]": "0", "error": "0"}, "the metric 'error' another"),
+        (("table", "recipe", "features", 1, "name"), "age <= 30", "features have the same name"),
     ],
 )
 def test_a_forged_certificate_is_refused(

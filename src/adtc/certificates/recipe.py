@@ -1,5 +1,6 @@
 """A table as a certificate describes it: the recipe to read it again, and digests of its rows."""
 
+import math
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -127,7 +128,9 @@ def _spellings(data: Data, reference: str) -> list[dict[str, Any]]:
     names |= dict(dict(made.spelled).get(reference, ()))
     spelled: list[list[Any]] = [[] for _ in data.labels]
     for text, at in names.items():
-        spelled[at] += dict.fromkeys([text, plain.scalar(text)])  # a number is one in any spelling
+        value = plain.scalar(text)  # a number is the same in any spelling
+        is_number = not isinstance(value, str) and math.isfinite(value)
+        spelled[at] += [text, value] if is_number else [text]
     return [{"test": "reads", "values": values} for values in spelled]
 
 

@@ -156,6 +156,13 @@ def scalar(text: str) -> str | float:
         return text
 
 
+def number(text: str) -> float:
+    """Read what is certified to be a number."""
+    if isinstance(x := scalar(text), str):
+        raise Refused(f"the table was changed: '{text}' is no number")
+    return x
+
+
 def fits(test: Json, text: str | None) -> bool:
     """Evaluate one test of a column on one of its values; None is a missing one."""
     kind, values = test["test"], test.get("values", ())
@@ -163,13 +170,11 @@ def fits(test: Json, text: str | None) -> bool:
         return text is None if kind == "missing" else text in values
     if text is None or kind == "other":
         return text is not None and text not in values
-    x = scalar(text)
     if kind == "reads":
-        return text in values or x in values
-    if isinstance(x, str) or (kind == "is" and x not in (0, 1)):
-        raise Refused(
-            f"the table was changed: '{text}' is no {'number' if kind == 'in' else 'bit'}"
-        )
+        return text in values or scalar(text) in values
+    x = number(text)
+    if kind == "is" and x not in (0, 1):
+        raise Refused(f"the table was changed: '{text}' is neither 0 nor 1")
     if kind == "is":
         return x == 1
     low, high = test["low"], test["high"]
@@ -245,7 +250,7 @@ def reading_of(recipe: Json, columns: Columns) -> Reading:
         y=y,
         groups=groups["values"] if groups else [],
         z=codes(groups["column"], tests_of(groups)) if groups else [0] * len(y),
-        weights=each(weights, lambda t: int(scalar(t or ""))) if weights else [1] * len(y),
+        weights=each(weights, lambda t: int(number(t or ""))) if weights else [1] * len(y),
         references={name: codes(name, tests) for name, tests in recipe["references"].items()},
     )
 
@@ -282,11 +287,14 @@ TOKEN = re.compile(
     r"\s*(?:(?P<number>\d[\d.]*(?:[eE][+-]?\d+)?)"
     r"|(?P<name>[A-Za-z_]\w*(?:\[(?:[^\[\]]|\[[^\]]*\])*\])?)|(?P<sign>[<>!=]=|[-+*/<>=(),]))"
 )
+COUNTS = ("size", "depth", "support", "error")  # besides N[…] and agreement[reference]
 EXTREMES = {"least": 1, "largest": -1}
-FUNCTIONS: Json = {"abs": abs, "min": min, "max": max}
+FUNCTIONS: dict[str, Callable[..., Fraction]] = {"abs": abs, "min": min, "max": max}
 PYTHON = {"=": "==", "true": "True", "false": "False"}  # what Python spells otherwise
 PYTHON |= {word: f" {word} " for word in ("and", "or", "not", *FUNCTIONS, *EXTREMES)}
-ARITHMETIC: dict[type, Any] = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv}
+ARITHMETIC: dict[type, Callable[..., Fraction]] = {
+    ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv
+}  # fmt: skip
 RELATIONS: dict[type, Any] = {
     ast.LtE: le, ast.Lt: lt, ast.GtE: ge, ast.Gt: gt, ast.Eq: eq, ast.NotEq: ne
 }  # fmt: skip
@@ -299,7 +307,7 @@ class Formulas:
         self.reading, self.found = reading, dict[str, Fraction | None]()
         self.extreme: Callable[[ast.expr, int], Fraction | None]
         metrics = self.metrics()
-        if taken := define.keys() & {*metrics, *PYTHON, "N", "size", "depth", "support", "error"}:
+        if taken := define.keys() & {*metrics, *PYTHON, *COUNTS, "N"}:
             raise Refused(f"it gives the metric '{min(taken)}' another meaning")
         self.define = metrics | define
 
@@ -310,7 +318,10 @@ class Formulas:
             [f"N[{i},{p},{k}] / N[{i},*,{k}]" for k in range(len(groups))]
             for i in ("*", p, f"~{p}")
         )
-        dp, eopp, fp = (f"(max({','.join(x)}) - min({','.join(x)}))" for x in (selected, tpr, fpr))
+        dp, eopp, fp = (
+            f"abs({x[0]} - {x[1]})" if len(x) == 2 else f"(max({','.join(x)}) - min({','.join(x)}))"  # noqa: PLR2004
+            for x in (selected, tpr, fpr)
+        )
         return {
             "acc": "(N - error) / N",
             "bacc": f"({'+'.join(f'N[{i},{i}] / N[{i},*]' for i in range(labels))}) / {labels}",
@@ -346,15 +357,13 @@ class Formulas:
             if token["sign"] or word in PYTHON:
                 python += PYTHON.get(word, word)
             elif token["number"]:
-                python += "({}/{})".format(*Fraction(word).as_integer_ratio())
+                python += f"({Fraction(word)})"
             else:
                 python += f"({self.meaning(word)})"
         return python
 
     def meaning(self, name: str) -> str:
         """Say what a metric is: a number of the table, a count, or a term over such."""
-        if name in self.define:
-            return self.python(self.define[name])
         if short := re.fullmatch(r"N(\d)(\d)(\d?)", name):
             name = f"N[{','.join(filter(None, short.groups()))}]"
         name = name.replace(" ", "") if name.startswith("N[") else name
@@ -362,9 +371,11 @@ class Formulas:
             rows = zip(self.reading.kinds(), self.reading.weights, strict=True)
             weight = self.weight("N[*,*]" if name == "N" else name)
             return str(sum(n * weight(0, *kind) for kind, n in rows))
-        if name not in ("size", "depth", "support", "error") and "[" not in name:
+        if name in COUNTS or name.startswith(("N[", "agreement[")):
+            return repr(name)
+        if name not in self.define:
             raise Refused(f"it uses a metric '{name}' that this verifier does not know")
-        return repr(name)
+        return self.python(self.define[name])
 
     def weight(self, name: str) -> Callable[..., int]:
         """Say what a row adds to a count, by predicted label, true label, group, references."""
@@ -374,11 +385,11 @@ class Formulas:
             at = list(self.reading.references).index(name[len("agreement[") : -1])
             return lambda label, y, z, *references: int(references[at] == label)
 
-        def fits(part: str, x: int) -> bool:
+        def match(part: str, x: int) -> bool:
             return part == "*" or (x != int(part[1:]) if part[0] == "~" else x == int(part))
 
         i, j, k = (*name[len("N[") : -1].split(","), "*")[:3]
-        return lambda label, y, z, *rest: int(fits(i, y) and fits(j, label) and fits(k, z))
+        return lambda label, y, z, *rest: int(match(i, y) and match(j, label) and match(k, z))
 
     def counts(self, x: ast.AST) -> set[str]:
         """Collect the counts that a term or formula is made of."""
@@ -402,11 +413,13 @@ class Formulas:
                 return Fraction(counts[name])
             case ast.Constant(int(number)):
                 return Fraction(number)
+            case ast.BinOp(ast.Constant(int(number)), ast.Div(), ast.Constant(int(by))):
+                return Fraction(number, by)
             case ast.UnaryOp(ast.USub(), inner):
                 return -self.defined(inner, counts)
             case ast.BinOp(left, op, right):
                 a, b = self.defined(left, counts), self.defined(right, counts)
-                return Fraction(ARITHMETIC[type(op)](a, b))
+                return ARITHMETIC[type(op)](a, b)
             case ast.Call(ast.Name(name), [inner]) if name in EXTREMES:
                 key = f"{name} {ast.dump(inner)}"
                 if key not in self.found:
@@ -415,7 +428,7 @@ class Formulas:
                     raise ZeroDivisionError
                 return found
             case ast.Call(ast.Name(name), parts):
-                return Fraction(FUNCTIONS[name](*[self.defined(part, counts) for part in parts]))
+                return FUNCTIONS[name](*[self.defined(part, counts) for part in parts])
         raise Refused("a formula cannot be read")
 
     def holds(self, formula: ast.expr, counts: dict[str, int]) -> bool | None:
@@ -551,6 +564,8 @@ class Trees:
         self.majority, self.trivial = space["labels"] == "majority", space["trivial_splits"]
         self.share, banned = Fraction(space["min_leaf_share"]), set(space.get("banned") or ())
         self.features = dict(zip(reading.names, map(bit_set, reading.bits), strict=True))
+        if len(self.features) != len(reading.names):
+            raise Refused("two of its features have the same name")
         tests = zip(reading.names, reading.columns, strict=True)
         self.banned = {name for name, column in tests if banned & {name, column}}
         self.all, kinds = (1 << len(reading.y)) - 1, reading.kinds()
@@ -642,14 +657,14 @@ class Trees:
 
     def axis(self, form: Form) -> Axis:
         """Make the function that gives a form's value at a leaf; its constant is left out."""
-        terms = [
-            (int(c), self.formulas.weight(x)) for x, c in form.items() if x not in ("", "size")
-        ]
+        if form.keys() & {"depth", "support"}:  # of which there is no sum: they come alone
+            return lambda label, rows, depth: depth if "depth" in form else sum(rows)
+        per_leaf = int(form.get("size", 0))
+        terms = [(self.formulas.weight(x), int(form[x])) for x in form.keys() - {"", "size"}]
         weights = [
-            [sum(c * weight(label, *kind) for c, weight in terms) for kind in self.kinds]
+            [sum(c * weight(label, *kind) for weight, c in terms) for kind in self.kinds]
             for label in self.labels
         ]
-        per_leaf = int(form.get("size", 0))
         return lambda label, rows, depth: per_leaf + sum(map(mul, weights[label], rows))
 
     def cells(
@@ -657,12 +672,8 @@ class Trees:
     ) -> list[tuple[dict[str, int], int]]:
         """Count the trees within a bound by the counts that a term or formula is made of."""
         names, room = sorted(self.formulas.counts(x)), math.inf
-        own: dict[str, Axis] = {
-            "depth": lambda a, b, depth: depth,
-            "support": lambda a, b, c: sum(b),
-        }
         joins: Json = {"depth": max, "support": min}
-        axes = [own.get(name) or self.axis({name: Fraction(1)}) for name in names]
+        axes = [self.axis({name: Fraction(1)}) for name in names]
         how = Sum(axes, [joins.get(name, add) for name in names])
         if bound:
             form = whole(bound[0])
@@ -825,11 +836,7 @@ class Check:
 
     def decisions(self) -> None:
         """Score the decisions in use, if the claim compares with them, and the tree shown."""
-        where, answer, shown = (
-            self.claim["question"]["where"],
-            self.claim["answer"],
-            "the tree shown",
-        )
+        answer, where = self.claim["answer"], self.claim["question"]["where"]
         if (use := self.claim["baseline"]) is not None:
             tally = self.walk(use["tree"])[0] if "tree" in use else Tally(self.formulas)
             if "column" in use:
@@ -840,14 +847,14 @@ class Check:
             self.report.checked.append("the decisions in use have the rates and gaps certified")
         if (witness := self.claim["witness"]) is not None:
             tally, fault = self.walk(witness["tree"])
-            fault = "its rules are others" if witness["rules"] != rules(witness["tree"]) else fault
-            if fault:
-                raise Refused(f"{shown} is not in the class: {fault}")
+            if fault or witness["rules"] != rules(witness["tree"]):
+                fault = fault or "its rules are others"
+                raise Refused(f"the tree shown is not in the class: {fault}")
             if not self.formulas.holds(self.formulas.read(where or "true"), tally):
-                raise Refused(f"{shown} does not satisfy {where}")
-            self.scores(shown, tally, witness, answer["value"])
-            self.report.checked.append(f"{shown}, row by row: it is in the class, satisfies the "
-                                       "formula, and has the metrics certified")  # fmt: skip
+                raise Refused(f"the tree shown does not satisfy {where}")
+            self.scores("the tree shown", tally, witness, answer["value"])
+            self.report.checked.append("the tree shown, row by row: it is in the class, satisfies "
+                                       "the formula, and has the metrics certified")  # fmt: skip
 
     def walk(self, tree: Json) -> tuple[Tally, str | None]:
         """Send all rows down a tree; say why it is not in the class, if it is not."""
@@ -875,11 +882,7 @@ class Check:
         down(tree, trees.all, ())
         if trees.max_size is not None and len(leaves) > trees.max_size:
             faults.append("it has too many leaves")
-        tally |= {
-            "size": len(leaves),
-            "depth": max(leaves)[0],
-            "support": min(n for _, n in leaves),
-        }
+        tally |= dict(size=len(leaves), depth=max(leaves)[0], support=min(n for _, n in leaves))
         return tally, next(iter(faults), None)
 
     def scores(self, what: str, tally: Tally, told: Json, best: str | None) -> None:
@@ -938,10 +941,8 @@ class Check:
         above = least is not None and (least > 0 or (least == 0 and below))
         if exact(least) != certified or not above:
             raise Refused(f"its proof does not hold: the least value of the form is {least}")
-        most = "below 0" if below else "at most 0"
-        return (
-            f"proved: {in_terms(form)} is at least {least} on every tree, but {most} on such a tree"
-        )
+        here = f"proved: {in_terms(form)} is at least {least} on every tree"
+        return f"{here}, but {'below' if below else 'at most'} 0 on such a tree"
 
 
 # --- report ---------------------------------------------------------------------------------------
