@@ -100,7 +100,19 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
     people.write_text(PEOPLE.replace("city", "town"), encoding="utf-8")
     assert "a name is not as certified" in str(refusal(content, people))
     people.write_text(PEOPLE.replace("age", "years"), encoding="utf-8")
-    assert "it lacks" in str(refusal(content, people))
+    assert "a name is not as certified" in str(refusal(content, people))
+    bare = json.loads(content)["table"] | {"raw": None}  # of a table that was no file
+    people.write_text(PEOPLE, encoding="utf-8")
+    content = forged(certified(people), "table", value=bare)
+    assert refusal(content, people) is None
+    people.write_text(PEOPLE.replace("age", "years"), encoding="utf-8")
+    assert "it lacks the column 'age'" in str(refusal(content, people))
+    people.write_text(PEOPLE.replace("25", "old"), encoding="utf-8")
+    assert "the table was changed: 'old' is no number" in str(refusal(content, people))
+    people.write_text(PEOPLE.replace("f;yes;yes", "f;maybe;yes"), encoding="utf-8")
+    assert "row 1 has another 'used' than certified" in str(refusal(content, people))
+    people.write_text(PEOPLE.replace("61;clerk", "61;clerk;clerk"), encoding="utf-8")
+    assert "row 7 has not 6 fields" in str(refusal(content, people))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +128,8 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
         (("witness", "rules"), lambda rules: rules[::-1], "its rules are others"),
         (("witness", "tree"), {"label": "no"}, "its rules are others"),
         (("witness",), None, "it shows no tree"),
-        (("version",), 2, "it has version 2, but this verifier reads version 1"),
+        (("version",), 3, "it has version 3, but this verifier reads version 2"),
+        (("version",), 1, "use verify.py of the adtc that made it, or certify again"),
         (("format",), "other", "it is no certificate of adtc"),
         (("table", "recipe", "features", 0, "high"), 28, "row 6 is not as certified"),
         (("table", "recipe", "target", "values"), ["yes", "no"], "row 1 is not as certified"),
@@ -131,6 +144,8 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
         (("answer", "count"), None, "its numbers are not those of a claim"),
         (("kind",), "proof", "not put together"),
         (("question", "define"), {"cost": "1"}, "its words do not say"),
+        (("question", "define"), {"N[0,1]": "0", "error": "0"}, "the metric 'error' another"),
+        (("table", "recipe", "features", 1, "name"), "age <= 30", "features have the same name"),
     ],
 )
 def test_a_forged_certificate_is_refused(

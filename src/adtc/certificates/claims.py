@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adtc._version import __version__
-from adtc.algebra.formula import names, parse
+from adtc.algebra.formula import names, parse, parse_term
 from adtc.algebra.trees import Leaf, Split, Tree, to_json
 from adtc.certificates import verify as plain
 from adtc.certificates.certificate import Certificate
@@ -44,6 +44,7 @@ CONVENTIONS = (
     "order of the recipe; * is any, ~i any but i.",
 )
 GAPS = ("dp", "dp_ratio", "eopp", "eodd_max")
+FAIRER = {"dp_ratio": "maximize"}  # of every other measure of a gap, less is fairer
 
 
 def certify(
@@ -184,8 +185,7 @@ class _Maker:
                 "columns a tree tests: leave out 'root', 'required' and 'max_variables', or ban "
                 "columns."
             )
-        own = _alone(data)
-        return cls(own, space, dict(_texts(define)), further=data.tables, **run)
+        return cls(_alone(data), space, _texts(define), further=data.tables, **run)
 
     def number(self, where: str | None, sure: str | None) -> Certificate:
         """Certify how many trees there are; none is a claim of its own."""
@@ -233,7 +233,7 @@ class _Maker:
         least = use["metrics"][gap]
         if least is None:
             raise QueryError(f"{gap} of the decisions in use is undefined: choose another gap.")
-        sense = plain.FAIRER.get(gap, "minimize")
+        sense = FAIRER.get(gap, "minimize")
         asked = _question(floor, sense, gap)
         better = f"({floor}) and {gap} {'>' if sense == 'maximize' else '<'} {least}"
         n = int(count(self.data, self.space, better, **self._run()))
@@ -363,7 +363,12 @@ _SHAPE = ("size", "depth", "support")
 def _question(
     where: str | None, sense: str | None = None, term: str | None = None
 ) -> dict[str, Any]:
-    return {"where": where, "sense": sense, "term": term}
+    """Write formula and term in the one way that the verifier reads."""
+    return {
+        "where": str(parse(where)) if where else None,
+        "sense": sense,
+        "term": str(parse_term(term)) if term else None,
+    }
 
 
 def _answer(count: int | None = None, value: str | None = None) -> dict[str, Any]:
@@ -375,14 +380,14 @@ def _alone(data: Data) -> Data:
     return replace(data, tables=()) if data.tables else data
 
 
-def _texts(define: Mapping[str, str] | None) -> Mapping[str, str]:
+def _texts(define: Mapping[str, str] | None) -> dict[str, str]:
     for name, meaning in (define or {}).items():
         if not isinstance(meaning, str):
             raise QueryError(
                 f"the metric '{name}' is a function, which a certificate cannot hold: define it "
                 f"as a text over other metrics."
             )
-    return define or {}
+    return {name: str(parse_term(meaning)) for name, meaning in (define or {}).items()}
 
 
 def _by_group(tree: Tree, data: Data) -> list[dict[str, Any]]:
