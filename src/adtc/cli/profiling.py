@@ -77,6 +77,7 @@ def profile(
     check_output(path, asked.table)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
+    asked.announce(data)
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
     number, drawn = modes.with_drawn(made.asked_count, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
