@@ -62,7 +62,7 @@ def outward(count: int, digits: int, *, up: bool) -> int:
     >>> outward(1_239_999, 3, up=False), outward(1_230_001, 3, up=True), outward(7, 3, up=True)
     (1230000, 1240000, 7)
     """
-    unit = 10 ** max(0, len(str(count)) - digits)
+    unit: int = 10 ** max(0, len(str(count)) - digits)
     return (-(-count // unit) if up else count // unit) * unit
 
 

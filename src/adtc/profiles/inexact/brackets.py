@@ -102,7 +102,7 @@ def range_text(one: Bracket) -> str:
     ('7', '7..1.24e6', '≥7')
     """
     low, high = ends_of(one)
-    return f"≥{_end(low, up=False)}" if high is None else _between(low, high)
+    return f"≥{end_text(low, up=False)}" if high is None else _between(low, high)
 
 
 def ends_of(one: Bracket) -> tuple[int, int | None]:
@@ -116,10 +116,10 @@ def ends_of(one: Bracket) -> tuple[int, int | None]:
 def _between(low: int, high: int) -> str:
     if low == high:
         return short(low)
-    return f"{_end(low, up=False)}..{_end(high, up=True)}"
+    return f"{end_text(low, up=False)}..{end_text(high, up=True)}"
 
 
-def _end(count: int, *, up: bool) -> str:
+def end_text(count: int, *, up: bool) -> str:
     """Write an end in few characters, rounded outward where it is not written in full."""
     text = short(count)
     return text if text == grouped(count) else short(outward(count, _DIGITS, up=up), _DIGITS)
