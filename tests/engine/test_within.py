@@ -264,3 +264,12 @@ def test_errors_that_equal_rows_make_are_a_bound():
 def test_a_number_of_trees_that_nobody_can_read_is_no_bound():
     data = adtc.Data.from_arrays(np.eye(40, dtype=int), [0, 1] * 20)
     assert most_trees(ask(data, adtc.Space(max_depth=30), semiring=COUNT), data) is None
+
+
+def test_exact_means_are_given_more_time_than_rounded_ones():
+    cells = 10**7  # 6 s and 40 s of reading
+    Monitor(time_limit=20).reserve_reading(cells, 4)
+    with pytest.raises(LimitError, match="cannot be read within the time limit"):
+        Monitor(time_limit=20, exact_means=True).reserve_reading(cells, 4)
+    with pytest.raises(LimitError, match="time limit"):
+        Monitor(time_limit=2).reserve_reading(cells, 4)

@@ -11,7 +11,10 @@ import pytest
 
 import adtc
 from adtc.algebra.trees import Leaf, Split
-from adtc.errors import QueryError
+from adtc.engine import fast
+from adtc.engine.monitor import Monitor
+from adtc.engine.query import Question
+from adtc.errors import LimitError, QueryError
 from adtc.profiles import Profile
 from adtc.profiles.audits.rates import group_counts
 from adtc.show import groups
@@ -79,6 +82,27 @@ def test_the_finding_comes_first_and_is_true(found: Profile) -> None:
         if not any((b > a and e <= d) or (b >= a and e < d) for b, e in points)
     ]  # fmt: skip
     assert f"a front of {len(front)} points" in said
+
+
+def test_a_partial_count_names_the_bracket_of_what_was_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = fast.run
+
+    def late(question: Question, *about: object, **options: Any) -> object:
+        if question.space.max_depth > 2:
+            raise LimitError("it did not fit: ask for less.")
+        return honest(question, *about, **options)
+
+    monkeypatch.setattr(fast, "run", late)
+    space, limits = adtc.Space(max_depth=4, minsup=12), Monitor(time_limit=60)
+    made = adtc.profile(table(), space, ["size", "acc", "dp"], monitor=limits)
+    said = shown(part(report_html(made), "finding"))
+    upper = made.record.details["upper"]
+    assert "A limit stopped the run: this is exact for depth at most 2. Of depth at most 4" in said
+    assert f"there are between {made.count:,} and {upper:,} trees." in said
+    some = shown(part(report_html(made, where="acc >= 0.6"), "finding"))
+    assert "exact for depth at most 2, a part of what was asked." in some
 
 
 def test_the_numbers_of_the_finding_name_these_trees(found: Profile) -> None:

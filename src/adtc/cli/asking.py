@@ -105,6 +105,16 @@ class Asked:
         monitor = self.monitor()
         return watched(lambda: work(monitor), monitor)
 
+    def announce(self, data: "Data", *, constrained: bool = False) -> None:
+        """Say on stderr that a run will take long, unless its time is limited or --quiet given."""
+        from adtc.engine.forecast.advice import announcement
+
+        quiet = click.get_current_context().meta.get(str(QUIET.name))
+        if quiet or "time_limit" in self.run or self.engine == "spec":
+            return
+        if told := announcement(data, self.space(), constrained=constrained or bool(self.where)):
+            print(f"adtc: {told}", file=sys.stderr, flush=True)
+
     def target(self) -> str | None:
         """Name the column to predict: the one given, or a bundled table's own."""
         from adtc.data import datasets

@@ -53,6 +53,7 @@ def count(asked: Asked, **mode: Any) -> Answer:
     if (options := bounded.taken(mode)) is not None:
         return bounded.count_answer(asked, options)
     data = asked.data()
+    asked.announce(data)
     found = asked.answer(adtc.count, data, asked.space(), asked.where)
     record = found.record
     assert record is not None  # of an answer
@@ -113,6 +114,7 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
     import adtc
 
     data = asked.data()
+    asked.announce(data, constrained=True)
     best = asked.answer(
         adtc.optimize,
         data,

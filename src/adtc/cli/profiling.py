@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Literal
@@ -77,6 +78,8 @@ def profile(
     check_output(path, asked.table)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
+    asked.announce(data)
+    asked = replace(asked, run={**asked.run, "exact_means": exact_means})
     made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
     number, drawn = modes.with_drawn(made.asked_count, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)

@@ -127,6 +127,13 @@ def distinct_features(
     return Features(stacked, tuple(map(tuple, twins)))
 
 
+def ones_of(data: Data) -> npt.NDArray[np.int64]:
+    """Count the rows on which each feature is true."""
+    if (data.weights == 1).all():
+        return np.asarray(np.bitwise_count(data.bits).sum(axis=1, dtype=np.int64))
+    return np.array(_ones(unpack(data.bits, data.n_rows), data), np.int64)
+
+
 def count_splitting(data: Data, minsup: int) -> int:
     """Count the features that can split the table; twins count each.
 
@@ -135,10 +142,7 @@ def count_splitting(data: Data, minsup: int) -> int:
     >>> count_splitting(Data.from_arrays([[1, 0, 1], [0, 1, 1], [0, 1, 1]], [1, 0, 0]), 1)
     2
     """
-    if (data.weights == 1).all():
-        ones = np.bitwise_count(data.bits).sum(axis=1, dtype=np.int64)
-    else:
-        ones = np.array(_ones(unpack(data.bits, data.n_rows), data), np.int64)
+    ones = ones_of(data)
     return int(np.count_nonzero((minsup <= ones) & (ones <= data.total - minsup)))
 
 

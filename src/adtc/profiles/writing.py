@@ -54,6 +54,18 @@ def short(count: int, digits: int = 3) -> str:
     return f"{'-' if count < 0 else ''}{mantissa}e{exponent}"
 
 
+def outward(count: int, digits: int, *, up: bool) -> int:
+    """Round the end of a range to so many digits so that the range only grows.
+
+    Examples
+    --------
+    >>> outward(1_239_999, 3, up=False), outward(1_230_001, 3, up=True), outward(7, 3, up=True)
+    (1230000, 1240000, 7)
+    """
+    unit: int = 10 ** max(0, len(str(count)) - digits)
+    return (-(-count // unit) if up else count // unit) * unit
+
+
 def fixed(value: Fraction | int, places: int) -> str:
     """Write a number with so many decimals, halves rounded up.
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from adtc.algebra.trees import paths
 from adtc.engine.exact.values import Value
+from adtc.engine.limits.bracket import Bracket
+from adtc.profiles.inexact.brackets import end_text, ends_of
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import approximate, fixed, grouped
@@ -42,6 +44,21 @@ def count_sentence(profile: Profile, whole: Profile, where: str | None) -> str:
         of = f"satisfying {asked}" if asked else "there are"
         return f"{told}: {share} of the {views.count_text(whole.count)} {of}."
     return f"{told}."
+
+
+def asked_sentence(profile: Profile, where: str | None) -> str:
+    """Say of which trees a partial count is exact, and what is known about those asked for."""
+    details, asked = profile.record.details, profile.asked_count
+    told = f"A limit stopped the run: this is exact for {details.get('finished', 'a part')}"
+    if where is not None or not isinstance(asked, Bracket) or "asked_max_depth" not in details:
+        return f"{told}, a part of what was asked."
+    low, high = ends_of(asked)
+    many = f"at least {end_text(low, up=False)}"
+    if high is not None:
+        many = f"between {end_text(low, up=False)} and {end_text(high, up=True)}"
+    return (
+        f"{told}. Of depth at most {details['asked_max_depth']}, as asked, there are {many} trees."
+    )
 
 
 def best_sentences(front: Front, ends: "Sequence[DrawnTree]") -> list[str]:

@@ -176,12 +176,15 @@ def _middle(low: int, high: int | None) -> float | None:
     return None if top is None or bottom is None else (top + bottom) / 2
 
 
-def _range_text(form: Callable[[Any], str], low: int, high: int | None, below: bool) -> str:
+def _range_text(
+    form: Callable[[int, bool | None], str], low: int, high: int | None, below: bool
+) -> str:
+    """Write a range; where an end is rounded, the range grows."""
     if not high:
-        return "" if high == 0 else f"≥{form(low)}"
+        return "" if high == 0 else f"≥{form(low, False)}"
     if low == high:
-        return form(low)
-    return f"{form(low)}\N{EN DASH}{chr(10) if below else ''}{form(high)}"
+        return form(low, None)
+    return f"{form(low, False)}\N{EN DASH}{chr(10) if below else ''}{form(high, True)}"
 
 
 def difference_data(table: DifferenceTable) -> HeatMap:

@@ -37,6 +37,8 @@ def finding_html(profile: Profile, whole: Profile, where: str | None, shown: Exh
     """Write the finding: the number of trees in large letters, then the sentences."""
     n = profile.count
     told = [finding.count_sentence(profile, whole, where)]
+    if profile.status == "partial":
+        told.append(finding.asked_sentence(profile, where))
     if not n:
         near = [] if where is None else [str(one) for one in views.nearest_in(whole, where)]
         nearest = (

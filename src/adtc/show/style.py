@@ -16,7 +16,7 @@ from typing import Any
 
 from adtc.atomic import write_whole
 from adtc.errors import ADTCError, QueryError
-from adtc.profiles.writing import grouped, scientific
+from adtc.profiles.writing import grouped, outward, scientific
 
 COLUMN = 3.3
 """Inches: the width of a column of a paper, and of pictures unless told otherwise."""
@@ -188,10 +188,22 @@ def count_forms() -> list[Callable[[int], str]]:
     return [grouped, *one_line, *(partial(_two_lines, digits=digits) for digits in (2, 1))]
 
 
-def range_forms() -> list[Callable[[int], str]]:
-    """List ways to write the ends of ranges; the last ones are for one end below the other."""
-    one_line = [partial(compact, digits=digits) for digits in (3, 2, 1)]
-    return [grouped, *one_line, *one_line]
+def range_forms() -> list[Callable[[int, bool | None], str]]:
+    """List ways to write the ends of ranges; the last ones are for one end below the other.
+
+    A lower end (False) is rounded down, an upper one (True) up; a number alone (None) to nearest.
+    """
+    one_line = [partial(_compact_end, digits=digits) for digits in (3, 2, 1)]
+    return [lambda count, _: grouped(count), *one_line, *one_line]
+
+
+def _compact_end(count: int, up: bool | None, digits: int) -> str:
+    """Write the end of a range for a small space, rounded so that the range only grows."""
+    if count < _THOUSAND or up is None:
+        return compact(count, digits)
+    exponent = len(str(count)) - 1
+    shown = digits if exponent >= 9 else max(digits, exponent % 3 + 1)  # noqa: PLR2004
+    return compact(outward(count, shown, up=up), shown)
 
 
 def _two_lines(count: int, digits: int) -> str:

@@ -21,6 +21,7 @@ from adtc.engine.bounds import Outside, outside_pass
 from adtc.engine.circuit import Circuit, grow
 from adtc.engine.exact.limbs import total_of
 from adtc.engine.forecast import layout, refusal
+from adtc.engine.forecast.advice import FITS, least_of, levels_of, unforeseen
 from adtc.engine.forecast.estimate import bits_of_all_trees, bytes_of, ceiling
 from adtc.engine.forecast.foresee import Forecast, forecast
 from adtc.engine.forecast.pricing import (
@@ -53,7 +54,6 @@ from adtc.errors import TooLargeError
 SECONDS_FOR_BOUNDS = 1.5  # beyond that nothing is run, not even to foresee cells
 _MOMENT, _LITTLE = 0.5, 10**8  # seconds and bytes for trying
 _FLOAT_BITS = 1024
-_CLOSED = 2  # levels above the leaves that the fast engine takes in one step
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,13 @@ class Explanation:
         An estimate for one thread: what is done, times what it costs (`pricing`).
     status
         What kind of answer the question would get within the monitor's limits: as every answer
-        has one, or None where it would be refused.
+        has one, None where it would be refused, or "unknown" where the tensors were not foreseen.
     refusal
         Why the question would not be started; None if it would.
     tables
         Further tables, each with its rows.
+    advice
+        Changes that would make a question cheaper that takes long or may not fit.
     """
 
     engine: Literal["fast", "spec"]
@@ -126,11 +128,12 @@ class Explanation:
     most_cells: float | None = None
     pairs: int | None = None
     tried: bool = False
-    status: Status | None = "exact"
+    status: Status | Literal["unknown"] | None = "exact"
     tensor_memory: int | None = None
     refusal: str | None = None
     tables: tuple[tuple[str, int], ...] = ()
     tests: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the explanation as plain JSON values."""
@@ -239,8 +242,7 @@ def explain(
     groups = sum(n > 0 for n in question.schema.totals.values())
     if plan is not None:
         pushed, filtered = parts_in_words(plan, told, constraint)
-        levels = min(max(0, space.max_depth - _CLOSED), distinct)
-        subproblems = tuple(math.comb(distinct, k) << k for k in range(levels + 1))
+        subproblems = levels_of(distinct, space.max_depth)
         details: dict[str, Any] = {
             "engine": "fast",
             "row_groups": len(plan.groups),
@@ -250,7 +252,7 @@ def explain(
             "subproblems": subproblems,
             "key_bits": (math.prod(axis.radix for axis in plan.axes) - 1).bit_length(),
             "memory": bounds_bytes(subproblems, len(plan.groups), len(plan.budgets)),
-            "seconds": bounds_seconds(subproblems, len(plan.budgets)),
+            "seconds": bounds_seconds(subproblems, len(plan.budgets), distinct),
         }
     else:
         n, deepest = data.n_features, min(space.max_depth, data.n_features)
@@ -284,7 +286,12 @@ def explain(
     monitor = monitor or Monitor()
     if plan is not None and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
         explanation = _with_cells(explanation, plan, data, monitor)
-    return replace(explanation, status=_status(explanation, monitor))
+    if plan is not None and explanation.cells is None and explanation.refusal is None:
+        explanation = replace(explanation, **unforeseen(explanation))
+    explanation = replace(explanation, status=_status(explanation, monitor))
+    if plan is None or (explanation.status == "exact" and explanation.seconds <= FITS):
+        return explanation
+    return replace(explanation, advice=least_of(plan, data, distinct).advice(monitor.time_left))
 
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
@@ -348,7 +355,7 @@ def _tried(
     return found, seconds
 
 
-def _status(explanation: Explanation, monitor: Monitor) -> Status | None:
+def _status(explanation: Explanation, monitor: Monitor) -> Status | Literal["unknown"] | None:
     """Say what kind of answer a question would get within limits.
 
     A question that does not fit is answered for the deepest depth that does; where that is hardly
@@ -359,7 +366,9 @@ def _status(explanation: Explanation, monitor: Monitor) -> Status | None:
     fits = explanation.refusal is None and needed <= monitor.memory
     fits = fits and (left is None or explanation.seconds <= left * monitor.threads)
     if fits:
-        return "exact"
+        return (
+            "exact" if explanation.engine == "spec" or explanation.cells is not None else "unknown"
+        )
     return "partial" if monitor.answers else None
 
 

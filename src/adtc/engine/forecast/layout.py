@@ -81,19 +81,22 @@ def _lines(e: "Explanation") -> list[tuple[str, str]]:
         more = "" if e.tensor_memory is None else f", {_size(e.tensor_memory)} for the tensors"
         lines += [("memory", f"about {_size(e.memory)} for the subproblems{more}{tensors}")]
     tensors = ", tensors on top" if e.engine == "fast" and e.cells is None else ""
-    lines += [("time", f"about {_time(e.seconds)}{tensors} on one thread")]
+    lines += [("time", f"about {time_in_words(e.seconds)}{tensors} on one thread")]
     lines += [("status", _status(e))]
     if e.refusal is not None:
         lines += [("refused", e.refusal)]
+    lines += _under("would fit" if e.cells == 1 else "cheaper", e.advice)
     return lines
 
 
 def _cells(e: "Explanation") -> str:
     """Write how many cells the result has."""
     if e.most_cells is None:
-        return "not estimated: the bounds alone would take long"
+        return "not estimated: that would take long"
     if e.cells is None:
         return f"at most {_about(e.most_cells)}"
+    if e.most_cells == 1 and not e.axes:
+        return "1: a number"
     trees = "" if e.trees is None else f" for {_about(e.trees)} trees"
     if e.tried:
         return f"{_number(round(e.cells))}{trees}: it was tried, which took a moment"
@@ -110,6 +113,8 @@ def _status(e: "Explanation") -> str:
                 "partial: it does not fit the limits, so the answer would be that of the deepest "
                 "depth that fits, with bounds or an estimate for the asked one"
             )
+        case "unknown":
+            return "unknown: how large its tensors are was not foreseen, so it may not fit"
     return "none: it would be refused; with a limit, or --estimated, it is answered in part"
 
 
@@ -156,7 +161,8 @@ def _size(size: int) -> str:
     return f"{size} bytes"
 
 
-def _time(seconds: float) -> str:
+def time_in_words(seconds: float) -> str:
+    """Write a time for people, in the unit that suits it."""
     for unit, name in ((86400, "days"), (3600, "hours"), (60, "minutes")):
         if seconds >= 2 * unit:
             return f"{_number(round(seconds / unit))} {name}"

@@ -18,6 +18,8 @@ from adtc.engine.prepare import Prepared
 START = 0.006  # reading rows into words, numbering paths
 INSIDE = 1e-6  # a path and half a budget of the inside pass
 COUNTED = 3e-7  # a path whose rows are counted, without budgets
+PAIRED, KEPT = 4e-10, 3e-11  # a pair of features below a path, with budgets and without: of 50
+# features less than the path itself, of 800 (10,000 rows, depth 3) 0.9 s and 0.03 s in all
 LAST = 9e-9  # a pair of features below a live path of the last level
 DENSE_FILL = 0.02  # share of the possible cells that are filled, from which on products speed up
 SPARSE = 16e-9  # a pair of cells where fewer are filled
@@ -31,6 +33,7 @@ LISTED, TABLED, HASHED_BYTES = 1.2, 3.0, 6.0  # times the bytes of the cells, wh
 SCATTERED = 1e-3  # share of possible cells that are filled, below which cells are lists
 PER_GROUP, PER_BUDGET = 8, 140  # bytes of a path in the bounds passes
 SPEC = 5e-5  # a sequence of tests in the specification engine
+_ENDLESS = 10**280  # paths; more would be too many for a float
 _REFERENCE = 0.0024  # seconds that `speed` measures there
 
 
@@ -49,10 +52,11 @@ def _sorting(numbers: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
     return time.process_time() - start
 
 
-def bounds_seconds(paths: Sequence[int], budgets: int) -> float:
+def bounds_seconds(paths: Sequence[int], budgets: int, features: int) -> float:
     """Foresee the passes before any tensor is made."""
     each = INSIDE * (1 + budgets) / 2 if budgets else COUNTED
-    return speed() * (START + each * sum(paths))
+    each = max(each, (PAIRED if budgets else KEPT) * features**2)
+    return speed() * (START + each * min(sum(paths), _ENDLESS))
 
 
 def bounds_bytes(paths: Sequence[int], groups: int, budgets: int) -> int:
@@ -62,12 +66,12 @@ def bounds_bytes(paths: Sequence[int], groups: int, budgets: int) -> int:
 
 def spec_seconds(paths: Sequence[int]) -> float:
     """Foresee a run of the specification engine."""
-    return speed() * SPEC * sum(paths)
+    return speed() * SPEC * min(sum(paths), _ENDLESS)
 
 
 def last_seconds(features: int, paths: float) -> float:
     """Foresee the walk over the paths of the last level, which drawing trees needs, too."""
-    return speed() * LAST * features**2 * paths
+    return speed() * LAST * features**2 * min(paths, _ENDLESS)
 
 
 def tensor_seconds(prepared: Prepared, live: Sequence[int], found: Forecast) -> float:

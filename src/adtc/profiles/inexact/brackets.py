@@ -8,7 +8,9 @@ from adtc.engine.limits.bracket import Bracket
 from adtc.engine.record import RunRecord, Status
 from adtc.hooks import hook
 from adtc.profiles.bins import Bins
-from adtc.profiles.writing import aligned, html_table, short
+from adtc.profiles.writing import aligned, grouped, html_table, outward, short
+
+_DIGITS = 3  # of an end that is not written in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +99,10 @@ def range_text(one: Bracket) -> str:
     Examples
     --------
     >>> range_text(Bracket(7, 7)), range_text(Bracket(7, 1234567)), range_text(Bracket(7))
-    ('7', '7..1.23e6', '≥7')
+    ('7', '7..1.24e6', '≥7')
     """
     low, high = ends_of(one)
-    return f"≥{short(low)}" if high is None else _between(low, high)
+    return f"≥{end_text(low, up=False)}" if high is None else _between(low, high)
 
 
 def ends_of(one: Bracket) -> tuple[int, int | None]:
@@ -112,7 +114,15 @@ def ends_of(one: Bracket) -> tuple[int, int | None]:
 
 
 def _between(low: int, high: int) -> str:
-    return short(low) if low == high else f"{short(low)}..{short(high)}"
+    if low == high:
+        return short(low)
+    return f"{end_text(low, up=False)}..{end_text(high, up=True)}"
+
+
+def end_text(count: int, *, up: bool) -> str:
+    """Write an end in few characters, rounded outward where it is not written in full."""
+    text = short(count)
+    return text if text == grouped(count) else short(outward(count, _DIGITS, up=up), _DIGITS)
 
 
 def table_of(
