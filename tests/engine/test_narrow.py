@@ -46,7 +46,9 @@ def test_what_an_atom_says_of_the_space(left, op, right, expected):
     "where",
     [
         "depth <= 2",
+        "depth <= 4",
         "support >= 7",
+        "support >= 1",
         "depth = 2",
         "1 <= depth <= 2 and acc >= 0.7",
         "depth >= 3 and acc >= 0.8 and support > 4",
