@@ -46,9 +46,7 @@ def test_what_an_atom_says_of_the_space(left, op, right, expected):
     "where",
     [
         "depth <= 2",
-        "depth <= 4",
         "support >= 7",
-        "support >= 1",
         "depth = 2",
         "1 <= depth <= 2 and acc >= 0.7",
         "depth >= 3 and acc >= 0.8 and support > 4",
@@ -64,6 +62,12 @@ def test_the_fast_engine_counts_what_the_specification_counts(where):
     fast, spec = (adtc.count(DATA, SPACE, where=where, engine=e) for e in ("fast", "spec"))
     assert fast == spec
     assert fast.record.engine == "fast"
+
+
+@pytest.mark.parametrize(("where", "minsup"), [("depth <= 3", 2), ("support >= 2", 14)])
+def test_a_formula_never_widens_the_space(where, minsup):
+    space = adtc.Space(max_depth=2, minsup=minsup)
+    assert adtc.count(DATA, space, where, engine="fast") == adtc.count(DATA, space)
 
 
 def test_cells_by_depth():
