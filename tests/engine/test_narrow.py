@@ -64,6 +64,12 @@ def test_the_fast_engine_counts_what_the_specification_counts(where):
     assert fast.record.engine == "fast"
 
 
+@pytest.mark.parametrize(("where", "minsup"), [("depth <= 3", 2), ("support >= 2", 14)])
+def test_a_formula_never_widens_the_space(where, minsup):
+    space = adtc.Space(max_depth=2, minsup=minsup)
+    assert adtc.count(DATA, space, where, engine="fast") == adtc.count(DATA, space)
+
+
 def test_cells_by_depth():
     for metrics in (["size", "depth"], ["depth", "acc"], ["error + 2 * depth"]):
         fast, spec = (

@@ -65,6 +65,16 @@ def test_a_budget_that_rounding_would_loosen_much_stays_exact():
     assert -1 < few.limit - scale * 7 <= scale * width / 2000
 
 
+def test_every_leaf_may_be_rounded_up():
+    rows, leaves = SMALL // 8 - 1, 8  # so many rows that the largest coefficient becomes 1
+    form = Form("f", 600, ((0,), (1000,)))
+    found = rounded(Budget(form, 600 * leaves, "it"), (rows,), leaves)
+    assert (found.form.per_leaf, found.form.weights) == (1, ((0,), (1,)))
+    every_row_costs_nothing = [(0, [rows]), *[(0, [0])] * (leaves - 1)]
+    assert cost(form, every_row_costs_nothing) == 600 * leaves
+    assert cost(found.form, every_row_costs_nothing) == leaves == found.limit
+
+
 @pytest.fixture(scope="module")
 def adult() -> adtc.Data:
     return adtc.load_dataset("adult")

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import adtc
+from adtc.algebra.semirings import COUNT
 from adtc.engine import search
+from adtc.engine.optimum import near_the_best
+from adtc.engine.query import ask
+from adtc.engine.switches import Switches
 
 
 def table() -> adtc.Data:
@@ -28,6 +32,24 @@ def test_a_found_tree_comes_without_a_proof_that_there_is_none(goal, where):
     assert fast.value == spec.value
     assert fast.tree is not None
     assert "proof_of_none" not in fast.record.details
+
+
+@pytest.mark.parametrize(
+    ("seed", "where"), [(3, "dp <= 0.2"), (4, "N01 <= 2"), (6, "N10 - N01 <= 1")]
+)
+def test_no_good_tree_beats_what_a_combined_budget_proves(seed, where):
+    rng = np.random.default_rng(seed)
+    z = rng.integers(0, 2, 40)
+    y = z ^ (rng.random(40) < 0.2)
+    X = np.array([y ^ (rng.random(40) < noise) for noise in (0.1, 0.2, 0.3)]).T.astype(int)
+    data, space = adtc.Data.from_arrays(X, y.astype(int), z=z), adtc.Space(max_depth=2, minsup=2)
+    question = ask(data, space, semiring=COUNT, metrics=["error"], where=where)
+    proved = []
+    near_the_best(
+        question, data, 1, switches=Switches(), monitor=adtc.Monitor(), proved=proved.append
+    )
+    best = adtc.optimize(data, space, minimize="error", where=where, engine="spec")
+    assert max(proved) == best.value  # these bounds are tight
 
 
 def test_that_there_is_none_is_still_proved():

@@ -62,6 +62,15 @@ def test_brackets_hold_the_exact_table(width, where):
             assert exact.where(" and ".join(conditions)).count in cell
 
 
+@pytest.mark.parametrize("difference", ["N01 - N10", "N10 - N01"])
+def test_the_ends_of_a_difference_are_taken_crosswise(difference):
+    exact = adtc.profile(DATA, SPACE, [difference]).marginal(difference).values
+    found = adtc.bound(DATA, SPACE, ["N01", "N10", difference], width=16)
+    assert min(found.cells.coarse.widths) == 16
+    low, high = found.ends(difference)
+    assert low <= min(exact) <= max(exact) <= high
+
+
 def test_larger_steps_make_fewer_cells_and_wider_brackets():
     found = [adtc.bound(DATA, SPACE, ["size", "acc", "dp"], width=w) for w in (1, 16, 64)]
     cells = [len(one.cells.keys) for one in found]

@@ -175,6 +175,13 @@ def test_mistakes_in_cases(ask, said):
         ask()
 
 
+def test_without_a_row_accuracy_is_that_of_the_others():
+    data = adtc.Data.from_arrays([[1], [1], [0]], [1, 1, 0])
+    good = adtc.profile(data, adtc.Space(max_depth=1), ["error"], where="acc >= 2/3")
+    found = good.leave_one_out()  # one error of three rows is enough, one of two is not
+    assert (found.enter.tolist(), found.leave.tolist()) == ([0, 0, 0], [2, 2, 0])
+
+
 def test_leave_one_out_as_a_table():
     found = small().leave_one_out()
     assert found.table["enter"].to_pylist() == ["2", "2", "0", "0"]
