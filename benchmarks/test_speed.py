@@ -66,7 +66,7 @@ def _peak(case: cases.Case) -> float:
 
 def as_row(told: dict[str, Any]) -> str:
     """Write a line of the table from what a benchmark keeps."""
-    answer = int(told["answer"])
+    answer = float(told["answer"]) if "." in told["answer"] else int(told["answer"])
     short = f"{answer:,}" if answer < 10**12 else f"{answer:.4e}"
     return (
         f"| {told['case']} | {short} | {told['seconds']:.3g} | {told['engine_seconds']:.3g} | "
