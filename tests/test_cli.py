@@ -788,7 +788,7 @@ def test_interrupted_inside_the_fast_engine(folder: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["spec", "fast"])
 def test_a_time_limit_is_hit(folder: Path, engine: str) -> None:
-    args = ["adult", "--maxdep", "5", "--relminsup", "0.02", "--engine", engine]
+    args = ["adult", "--maxdep", "6", "--relminsup", "0.02", "--engine", engine]
     done = program("count", *args, "--time-limit", "3", "--exact", "-o", "out.json", cwd=folder)
     assert (done.returncode, done.stdout) == (2, "")
     late = "the run did not finish|'adult' could not be read"  # on a machine that is very slow

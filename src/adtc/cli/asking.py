@@ -106,11 +106,11 @@ class Asked:
         return watched(lambda: work(monitor), monitor)
 
     def announce(self, data: "Data", *, constrained: bool = False) -> None:
-        """Say on stderr that a run will take long, unless its time is limited or --quiet given."""
+        """Say on stderr that a run will take long, unless limits or --quiet are given."""
         from adtc.engine.forecast.advice import announcement
 
         quiet = click.get_current_context().meta.get(str(QUIET.name))
-        if quiet or "time_limit" in self.run or self.engine == "spec":
+        if quiet or self.run.keys() & {"time_limit", "memory_limit"} or self.engine == "spec":
             return
         if told := announcement(data, self.space(), constrained=constrained or bool(self.where)):
             print(f"adtc: {told}", file=sys.stderr, flush=True)
