@@ -70,7 +70,7 @@ def test_decisions_in_a_column(people, tmp_path) -> None:
     assert [g["group"] for g in base["groups"]] == [None, "f", "m"]
     shown = audit(people, *asked).stdout
     assert shown.startswith(f"Yes: {told['count']:,} trees do as well with a smaller gap (exact)")
-    assert "'no' as late and 'yes' as paid were read" in shown
+    assert "'no' was read as late and 'yes' as paid" in shown
     assert "alternative 1: smallest gap" in shown
 
 

@@ -192,7 +192,7 @@ def test_a_column_of_decisions_is_a_reference_and_its_spellings_are_told():
                                                              strict=True))  # fmt: skip
     assert found.baseline.metrics["acc"] == Fraction(right, 200)
     assert found.floor == "acc >= 0.655"
-    assert "'no' as late and 'yes' as paid were read" in str(found)
+    assert "'no' was read as late and 'yes' as paid" in str(found)
     again = adtc.audit(data, SPACE, decision=[{"yes": "paid", "no": "late"}[a]
                                               for a in frame["approved"]])  # fmt: skip
     assert (again.count, again.best.metrics) == (found.count, found.best.metrics)

@@ -112,14 +112,12 @@ def _reached(found: Audit) -> bool:
 
 def spelled_text(found: Audit) -> str:
     """Say what other spellings of labels were read as."""
-    pairs = [f"'{value}' as {label}" for value, label in found.baseline.spelled]
-    if not pairs:
+    if not found.baseline.spelled:
         return ""
-    return f"In the column '{found.baseline.name}' {_joined(pairs)} {_were(pairs)} read."
-
-
-def _were(things: Sequence[object]) -> str:
-    return "was" if len(things) == 1 else "were"
+    (value, label), *others = found.baseline.spelled
+    first = f"'{value}' was read as {label}"
+    pairs = [first, *(f"'{value}' as {label}" for value, label in others)]
+    return f"In the column '{found.baseline.name}', {_joined(pairs)}."
 
 
 def sentences(found: Audit) -> list[str]:
