@@ -51,6 +51,11 @@ class Watched:
         self.page.wait_for_selector(READY)
         return self.page
 
+    def draw(self) -> None:
+        """Draw a tree and wait until it is there: what a new view would clear is safe from then on."""
+        self.page.click("#redraw")
+        self.page.wait_for_selector("#tree:not([aria-busy]) svg")
+
     def check(self, server: str) -> None:
         """Nothing was asked of another machine, nothing failed, no name became code."""
         outside = [url for url in self.asked if not url.startswith((server, "data:", "blob:"))]

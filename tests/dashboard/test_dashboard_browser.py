@@ -97,8 +97,7 @@ def test_a_cell_gives_a_tree_that_scores_as_shown(
 
 def test_trees_are_stepped_through_and_jumped_to(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.click("#redraw")
-    page.wait_for_selector("#tree-head")
+    watched.draw()
     page.fill("#jump-to", "1,000")
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -225,8 +224,7 @@ def test_following_a_row_tells_its_values(watched: Watched, server: str, small: 
 
 def test_going_back_goes_back_in_the_view(watched: Watched, server: str) -> None:
     page = watched.open(server)
-    page.click("#redraw")
-    page.wait_for_selector("#tree-head")
+    watched.draw()
     page.fill("#jump-to", "5")
     page.keyboard.press("Enter")
     page.wait_for_function(
@@ -274,8 +272,7 @@ def test_the_keyboard_is_enough(watched: Watched, server: str) -> None:
 def test_trees_stand_side_by_side(watched: Watched, server: str) -> None:
     page = watched.open(server)
     for number in ("10", "2000"):
-        page.click("#redraw")
-        page.wait_for_selector("#tree-head")
+        watched.draw()
         page.fill("#jump-to", number)
         page.keyboard.press("Enter")
         text = f"Tree {int(number):,} of"
@@ -292,8 +289,7 @@ def test_trees_stand_side_by_side(watched: Watched, server: str) -> None:
 
 def test_the_shortlist_stays_and_travels(watched: Watched, server: str, tmp_path: Path) -> None:
     page = watched.open(server)
-    page.click("#redraw")
-    page.wait_for_selector("#keep")
+    watched.draw()
     page.click("#keep")
     page.click("#tab-shortlist")
     note = page.locator("#shortlist textarea")
@@ -505,8 +501,7 @@ def test_rules_json_and_svg_are_copied(chromium: Any, server: str) -> None:
     context = chromium.new_context(permissions=["clipboard-read", "clipboard-write"])
     watched = Watched(context.new_page())
     page = watched.open(server)
-    page.click("#redraw")
-    page.wait_for_selector("#tree-head")
+    watched.draw()
     for name, begins in (("rules", ("if", "always")), ("JSON", ("{",)), ("SVG", ("<svg",))):
         page.locator("#tree button", has_text=f"Copy {name}").click()
         page.wait_for_function(
@@ -521,8 +516,7 @@ def test_the_exported_report_opens_from_disk(
     watched: Watched, chromium: Any, server: str, small: Profile, tmp_path: Path
 ) -> None:
     page = watched.open(f"{server}/#where=acc+%3E%3D+0.6")
-    page.click("#redraw")
-    page.wait_for_selector("#tree-head")
+    watched.draw()
     with page.expect_download() as saved:
         page.click("#export")
     path = tmp_path / "report.html"

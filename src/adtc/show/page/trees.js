@@ -12,6 +12,7 @@ import { change, state } from "./state.js";
 const MOST_PINS = 4;
 const SLOW = "Drawing … (the first tree after an update may take a minute)";
 let current = null;
+let asked = 0; // trees on their way
 let drawing = false; // a drawn tree is on its way, so the best one is not asked for
 let bestBy = "";
 let ranged = ""; // why a profile without exact numbers has no trees
@@ -84,6 +85,21 @@ export function beginTrees(overview, tell) {
   }
 }
 
+/** Wait for a tree, and say so: to those who cannot see it at once, in words after a while. */
+async function awaited(tell, tree) {
+  const place = document.getElementById("tree");
+  const slow = setTimeout(() => tell(SLOW), 700);
+  asked += 1;
+  place.setAttribute("aria-busy", "true");
+  try {
+    await tree();
+  } finally {
+    clearTimeout(slow);
+    asked -= 1;
+    if (!asked) place.removeAttribute("aria-busy");
+  }
+}
+
 /** Draw a tree uniformly from the trees meant, or from those that changes of the view name. */
 export async function drawTree(tell, changes = {}) {
   drawing = true;
@@ -93,19 +109,18 @@ export async function drawTree(tell, changes = {}) {
     showTree(tell);
     return;
   }
-  const slow = setTimeout(() => tell(SLOW), 700);
-  try {
-    const view = await ask("tree", { ...placeQuery(), seed: freshSeed() });
-    if (!view) return;
-    tell("");
-    current = { ...view, key: keyOf(view.rank) };
-    change({ rank: view.rank });
-    showTree(tell);
-  } catch (refusal) {
-    tell(refusal.message, true);
-  } finally {
-    clearTimeout(slow);
-  }
+  await awaited(tell, async () => {
+    try {
+      const view = await ask("tree", { ...placeQuery(), seed: freshSeed() });
+      if (!view) return;
+      tell("");
+      current = { ...view, key: keyOf(view.rank) };
+      change({ rank: view.rank });
+      showTree(tell);
+    } catch (refusal) {
+      tell(refusal.message, true);
+    }
+  });
 }
 
 /** Write the picked cell of the landscape as a formula; null where a metric is undefined. */
@@ -168,21 +183,20 @@ export async function loadTree(tell) {
     showTree(tell);
     return;
   }
-  const slow = setTimeout(() => tell(SLOW), 700);
-  try {
-    const view = await ask("tree", { ...placeQuery(), rank: state.rank, row: state.row });
-    if (!view) return;
-    current = { ...view, key };
-    showTree(tell);
-    if (document.getElementById("notice").textContent === SLOW) tell("");
-  } catch (refusal) {
-    if (refusal.view.error?.includes("row")) change({ row: "" }, { quiet: true });
-    current = null;
-    showTree(tell);
-    tell(refusal.message, true);
-  } finally {
-    clearTimeout(slow);
-  }
+  await awaited(tell, async () => {
+    try {
+      const view = await ask("tree", { ...placeQuery(), rank: state.rank, row: state.row });
+      if (!view) return;
+      current = { ...view, key };
+      showTree(tell);
+      if (document.getElementById("notice").textContent === SLOW) tell("");
+    } catch (refusal) {
+      if (refusal.view.error?.includes("row")) change({ row: "" }, { quiet: true });
+      current = null;
+      showTree(tell);
+      tell(refusal.message, true);
+    }
+  });
 }
 
 function placeText() {
