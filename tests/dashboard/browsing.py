@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 READY = "body[data-ready]"
+SETTLED = "body[data-ready]:not([data-asking])"  # every question to the server has its answer
 ALL = "#where=&fit=0"
 
 
@@ -54,7 +55,7 @@ class Watched:
     def draw(self) -> None:
         """Draw a tree and wait until it is there: what a new view would clear is safe from then on."""
         self.page.click("#redraw")
-        self.page.wait_for_selector("#tree:not([aria-busy]) svg")
+        self.page.wait_for_selector(SETTLED)
 
     def check(self, server: str) -> None:
         """Nothing was asked of another machine, nothing failed, no name became code."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import ALL, READY, Watched
+from browsing import ALL, READY, SETTLED, Watched
 
 import adtc
 from adtc.profiles import Profile
@@ -24,6 +24,7 @@ def pick(page: Any, at: int = 0) -> None:
     page.wait_for_function(
         "() => document.getElementById('tree-title').innerText.startsWith('A tree')"
     )
+    page.wait_for_selector(SETTLED)
 
 
 def head(page: Any) -> str:
@@ -184,7 +185,7 @@ def test_a_link_restores_the_view_in_a_fresh_browser(
     page.select_option("#y", "precision")
     page.wait_for_function("() => document.querySelector('#map .axis-name:last-of-type') !== null")
     page.wait_for_function("() => location.hash.includes('y=precision')")
-    page.wait_for_timeout(300)
+    page.wait_for_selector(SETTLED)
     pick(page, 4)
     page.fill("#row", "7")
     page.keyboard.press("Enter")

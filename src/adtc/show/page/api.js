@@ -1,6 +1,12 @@
 // Questions to the server. A newer question of the same kind replaces an older one.
 
 const waiting = new Map();
+let open = 0; // questions without an answer yet; the page says whether there are any
+
+function count(by) {
+  open += by;
+  document.body.toggleAttribute("data-asking", open > 0);
+}
 
 /** An answer that is a sentence about what went wrong. */
 export class Refusal extends Error {
@@ -17,6 +23,7 @@ export async function ask(name, parameters = {}, kind = name) {
   const control = new AbortController();
   waiting.set(kind, control);
   const given = Object.entries(parameters).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  count(+1);
   try {
     const response = await fetch(`/api/${name}?${new URLSearchParams(given)}`, { signal: control.signal });
     const view = await response.json();
@@ -26,5 +33,7 @@ export async function ask(name, parameters = {}, kind = name) {
     if (error.name === "AbortError") return null;
     if (error instanceof Refusal) throw error;
     throw new Refusal({ error: "the server does not answer; is it still running?" }, 0);
+  } finally {
+    count(-1);
   }
 }
