@@ -145,7 +145,7 @@ def test_a_mistake_is_pointed_at_and_mended(watched: Watched, server: str, small
     assert f"{small.count - n:,} fewer than before" in page.inner_text("#result")
     assert page.get_attribute("#formula", "aria-invalid") is None
     assert page.inner_text("#formula-error") == ""
-    page.wait_for_function("() => location.hash.includes('where=')")
+    page.wait_for_function("() => location.hash.includes('where=acc')")
 
 
 def test_where_no_tree_exists_the_nearest_are_told(watched: Watched, server: str) -> None:
@@ -181,7 +181,7 @@ def test_a_link_restores_the_view_in_a_fresh_browser(
 ) -> None:
     page = watched.open(server)
     page.fill("#formula", "acc >= 0.5")
-    page.wait_for_function("() => location.hash.includes('where=')")
+    page.wait_for_function("() => location.hash.includes('where=acc')")
     page.select_option("#y", "precision")
     page.wait_for_function("() => document.querySelector('#map .axis-name:last-of-type') !== null")
     page.wait_for_function("() => location.hash.includes('y=precision')")
