@@ -112,7 +112,7 @@ fuzz: $(READY) ## try a million broken inputs, and put the record into the docum
 	$(BIN)/python tools/fuzz $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
 
 mutants: $(READY) ## break every optimisation on purpose; a named test must notice each (ONLY=words)
-	$(BIN)/python tools/mutants.py $(if $(ONLY),$(ONLY),--record)
+	$(BIN)/python tools/mutants.py $(ONLY) --record
 
 clean: ## remove what was built
 	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache
