@@ -146,7 +146,7 @@ def prepare(compiled: bool) -> None:
         "cmake", "-G", "Ninja", "-S", str(COPY), "-B", str(BUILD), "-DADTC_LEVELS=portable",
         f"-DPython_EXECUTABLE={sys.executable}",
     ]  # fmt: skip
-    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode:
+    if subprocess.run(command, check=False, stdout=subprocess.DEVNULL).returncode or not built():
         sys.exit("the core cannot be built")
     for source in (ROOT / "src" / "adtc").iterdir():
         place = COMPILED / "adtc" / source.name
