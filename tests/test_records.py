@@ -67,7 +67,7 @@ def test_a_changed_patch_loses_its_line(monkeypatch: pytest.MonkeyPatch) -> None
     )
     content = "<!-- mutants -->\n<!-- /mutants -->"
     for mutant, found in ((second, "red"), (first, "SURVIVED"), (first, "red")):
-        content = mutants.recorded(content, [first, second], mutant.row(found, WHEN))
+        content = mutants.recorded(content, [first, second], mutant.row(found, mutant.test, WHEN))
     assert "Of 2 mutants 2 were tried, and 2 noticed." in content
     rows = mutants.page.rows(content, "mutants")
     assert [(row["what is broken"], row["test"]) for row in rows] == [
@@ -75,5 +75,5 @@ def test_a_changed_patch_loses_its_line(monkeypatch: pytest.MonkeyPatch) -> None
         ("second", "red"),
     ]
     other = replace(second, new="3")
-    content = mutants.recorded(content, [first, other], first.row("red", WHEN))
+    content = mutants.recorded(content, [first, other], first.row("red", first.test, WHEN))
     assert "Of 2 mutants 1 were tried, and 1 noticed." in content

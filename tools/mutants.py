@@ -13,6 +13,7 @@ same.
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -70,9 +71,9 @@ class Mutant:
         """Tell the patch and its test from others, in seven digits."""
         return hashlib.sha256(repr(astuple(self)).encode()).hexdigest()[:7]
 
-    def row(self, found: str, when: dict[str, str]) -> dict[str, str]:
+    def row(self, found: str, test: str, when: dict[str, str]) -> dict[str, str]:
         """Write the line of the table."""
-        told = [Path(self.file).name, self.test.partition("/")[2], found]
+        told = [Path(self.file).name, test.partition("/")[2], found]
         told += [when["date"], when["commit"], self.patch]
         return dict(zip(HEAD, [self.name, *told], strict=True))
 
@@ -92,9 +93,10 @@ def main() -> int:
     noticed, when = 0, machine.describe()
     for mutant in chosen:
         begun = time.monotonic()
-        row = mutant.row(tried(mutant), when)
+        row = mutant.row(*tried(mutant), when)
         noticed += row["test"] == "red"
-        print(f"{row['test']:10} {time.monotonic() - begun:5.0f} s  {mutant.name}", flush=True)
+        told = f"{row['test']:10} {time.monotonic() - begun:5.0f} s  {mutant.name}"
+        print(f"{told}: {row['noticed by']}", flush=True)
         if given.record:
             PAGE.write_text(recorded(PAGE.read_text("utf-8"), mutants, row), "utf-8")
     print(f"{noticed} of {len(chosen)} mutants were noticed.")
@@ -108,8 +110,8 @@ def check(mutant: Mutant) -> None:
         sys.exit(f"{mutant.name}: the text is {places} times in {mutant.file}")
 
 
-def tried(mutant: Mutant) -> str:
-    """Apply a mutant, run its test, and put everything back."""
+def tried(mutant: Mutant) -> tuple[str, str]:
+    """Apply a mutant, run its test, and put everything back; say what came, and of which test."""
     if not green_before(mutant.test, mutant.package):
         sys.exit(f"the test {mutant.test} fails without any mutant")
     path = mutant.copy
@@ -117,11 +119,11 @@ def tried(mutant: Mutant) -> str:
     path.write_text(content.replace(mutant.old, mutant.new), "utf-8")
     try:
         if mutant.compiled and not built():
-            return "not built"
-        code = tested(mutant.test, mutant.package)
+            return "not built", mutant.test
+        code, failed = tested(mutant.test, mutant.package)
     finally:
         path.write_text(content, "utf-8")  # compiled again together with the next mutant
-    return {RED: "red", GREEN: "SURVIVED"}.get(code, f"code {code}")
+    return {RED: "red", GREEN: "SURVIVED"}.get(code, f"code {code}"), failed or mutant.test
 
 
 @cache
@@ -129,7 +131,7 @@ def green_before(test: str, package: Path) -> bool:
     """Run a test on the unchanged package."""
     if package == COMPILED and not built():
         sys.exit("the core cannot be built")
-    return tested(test, package) == GREEN
+    return tested(test, package)[0] == GREEN
 
 
 def prepare(compiled: bool) -> None:
@@ -179,8 +181,11 @@ def built() -> bool:
     return True
 
 
-def tested(test: str, package: Path) -> int:
-    """Run a test on a package; -S keeps the hook of an editable installation out."""
+def tested(test: str, package: Path) -> tuple[int, str]:
+    """Run a test on a package: pytest's exit code, and what failed first.
+
+    -S keeps the hook of an editable installation out.
+    """
     environment = {
         **os.environ,
         "PYTHONPATH": f"{package}{os.pathsep}{sysconfig.get_path('purelib')}",
@@ -189,12 +194,14 @@ def tested(test: str, package: Path) -> int:
     }
     command = [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
     try:
-        return subprocess.run(
+        done = subprocess.run(
             command, cwd=ROOT, env=environment, check=False, timeout=SECONDS,
-            stdout=subprocess.DEVNULL,
-        ).returncode  # fmt: skip
+            stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return RED  # a loop without end is noticed, too
+        return RED, ""  # a loop without end is noticed, too
+    failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
+    return done.returncode, failed[1] if failed else ""
 
 
 def recorded(content: str, mutants: list[Mutant], row: dict[str, str]) -> str:
