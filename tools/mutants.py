@@ -203,7 +203,10 @@ def tested(test: str, package: Path, seconds: int) -> tuple[int, str, int]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "CI": "1",  # Hypothesis then draws the same examples each time
     }
-    command = [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
+    command = [
+        sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+        "--assert=plain", "--tb=no", test,  # to compare long lists for the reader takes minutes
+    ]  # fmt: skip
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
     done = subprocess.run(
         command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True,
