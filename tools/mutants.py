@@ -207,15 +207,21 @@ def tested(test: str, package: Path, seconds: int) -> tuple[int, str, int]:
         sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
         "--assert=plain", "--tb=no", test,  # to compare long lists for the reader takes minutes
     ]  # fmt: skip
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    before = _used()
     done = subprocess.run(
         command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
     )  # fmt: skip
-    took = math.ceil(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    took = math.ceil(_used() - before)
     failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
-    endless = done.returncode in (-signal.SIGXCPU, -signal.SIGKILL) and took >= seconds - 1
-    return RED if endless else done.returncode, failed[1] if failed else "", took
+    code = RED if done.returncode == -signal.SIGXCPU else done.returncode
+    return code, failed[1] if failed else "", took
+
+
+def _used() -> float:
+    """Return the CPU seconds of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def recorded(content: str, mutants: list[Mutant], row: dict[str, str]) -> str:
