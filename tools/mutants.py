@@ -41,6 +41,7 @@ COPY, BUILD, COMPILED = PLACE / "copy", PLACE / "build", PLACE / "package"
 PAGE = ROOT / "docs" / "hardening.md"
 HEAD = ["what is broken", "file", "noticed by", "test", "date", "commit", "patch"]
 GREEN, RED = 0, 1  # pytest's exit codes
+NOTICED = (signal.SIGXCPU, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
 SECONDS = 900  # of CPU time for a test without any mutant
 
 
@@ -194,8 +195,8 @@ def built() -> bool:
 def tested(test: str, package: Path, seconds: int) -> tuple[int, str, int]:
     """Run a test on a package: pytest's exit code, what failed first, and the CPU seconds it took.
 
-    What takes more of them than allowed is red, too: a loop without end is noticed. -S keeps the
-    hook of an editable installation out.
+    What takes more of them than allowed, or crashes, is red, too. -S keeps the hook of an editable
+    installation out.
     """
     environment = {
         **os.environ,
@@ -214,8 +215,9 @@ def tested(test: str, package: Path, seconds: int) -> tuple[int, str, int]:
     )  # fmt: skip
     took = math.ceil(_used() - before)
     failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
-    code = RED if done.returncode == -signal.SIGXCPU else done.returncode
-    return code, failed[1] if failed else "", took
+    if -done.returncode in NOTICED:
+        return RED, f"{test}: {signal.Signals(-done.returncode).name}", took
+    return done.returncode, failed[1] if failed else "", took
 
 
 def _used() -> float:
