@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
-           help="Write the rows whose decision would change as CSV."),
+           help="Write the rows whose decision would change as CSV, numbered from 0."),
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
     Option("--note", metavar="TEXT", section=OUTPUT,
            help="What you want to say; it stands below the title."),
