@@ -21,6 +21,7 @@ from adtc.show import provenance, sections, views, words
 from adtc.show.assets import bundled
 from adtc.show.document import body, document, nav
 from adtc.show.exhibits import exhibits
+from adtc.show.further_section import further_html, on_both_tables
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 from adtc.show.people_section import people_html
 from adtc.show.variables import variables_html
@@ -142,7 +143,9 @@ def _page(whole: Profile, wanted: Contents) -> str:
     shown = exhibits(
         whole, profile, trees=wanted.trees, ranks=wanted.ranks, best=wanted.best, seed=wanted.seed
     )
-    more = range(1, len(tables)) if profile.count else range(0)
+    both = {(metric, f"{t}.{metric}") for t, metric in on_both_tables(profile)}
+    ahead = {t.y: at for at, t in enumerate(tables) if at and profile.count and (t.x, t.y) in both}
+    more = [at for at in range(1, len(tables)) if profile.count and at not in ahead.values()]
     small = wanted.small
     parts = {
         "landscape": (
@@ -157,7 +160,14 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "people": ("The people", people_html(profile, small)),
         "variables": ("Variables", variables_html(profile)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
-        "tables": ("On further tables", sections.generalization_html(profile)),
+        "tables": (
+            "On further tables",
+            further_html(
+                profile,
+                {y: sections.figures(profile, tables, fronts, [at]) for y, at in ahead.items()},
+                small,
+            ),
+        ),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
         "definitions": ("What the metrics mean", sections.definitions_html(profile)),
