@@ -1,7 +1,8 @@
 """Fill the docs pages from what the commands wrote; the prose around it is written by hand.
 
 ``page.py benchmarks`` reads ``results/own.json`` (`make bench`), ``results/against.json``
-(`make bench-against`) and ``results/peers.json`` (`make bench-peers`); ``page.py paper FOLDER``
+(`make bench-against`), ``results/startup.json`` (`make bench-startup`) and ``results/peers.json``
+(`make bench-peers`); ``page.py paper FOLDER``
 reads the folder of `adtc paper`. A page holds marked places, ``<!-- name -->`` to
 ``<!-- /name -->``; what there is a result for is replaced, all else stays as it is.
 """
@@ -67,6 +68,13 @@ def against_parts(told: dict[str, Any]) -> dict[str, str]:
             f"Geometric mean of {len(told['lines'])} ratios: {told['mean']:.2f}."
         ),
         "against table": table(head, told["lines"]),
+    }
+
+
+def startup_parts(told: dict[str, Any]) -> dict[str, str]:
+    return {
+        "startup machine": f"`make bench-startup`: {machine.in_words(told['machine'])}.",
+        "startup table": table(["what", "CPU seconds", "beside"], told["lines"]),
     }
 
 
@@ -228,7 +236,12 @@ def paper_summary(told: dict[str, Any]) -> str:
 def main(kind: str = "", folder: str = "") -> None:
     if kind == "benchmarks":
         parts: dict[str, str] = {}
-        makers = {"own": own_parts, "against": against_parts, "peers": peers_parts}
+        makers = {
+            "own": own_parts,
+            "against": against_parts,
+            "startup": startup_parts,
+            "peers": peers_parts,
+        }
         for name, make in makers.items():
             path = RESULTS / f"{name}.json"
             if path.exists():
