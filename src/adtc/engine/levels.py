@@ -5,6 +5,7 @@ or in parts (`parts`) that are put together: the cells are the same.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -228,7 +229,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class _Tensors:
+class _Tensors(ABC):
     """A level as a stage: see `parts.Stage`."""
 
     ground: Ground
@@ -236,13 +237,13 @@ class _Tensors:
     level: int  # the paths' length
     pieces: dict[int, Piece] = field(default_factory=dict)  # by first unit
 
+    @abstractmethod
     def whole(self, monitor: Monitor) -> Piece:
         """Make all paths, in jobs that write into one pool."""
-        raise NotImplementedError
 
+    @abstractmethod
     def part(self, units: range) -> Piece:
         """Make some paths, in one job."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -250,16 +251,16 @@ class _Tensors:
         return f"level{self.level}"
 
     @property
+    @abstractmethod
     def weights(self) -> list[int]:
         """Guess the work of each unit."""
-        raise NotImplementedError
 
     @property
     def key(self) -> str:
         """Return a digest of all that the level follows from."""
         return content_key("tensors", self.level, self.ground.key)
 
-    def begin(self) -> None:
+    def begin(self) -> None:  # noqa: B027  # a stage needs it, levels have nothing to set up
         """Parts share nothing but the ground."""
 
     def compute(self, units: range) -> None:
