@@ -208,18 +208,16 @@ class _Search:
 
     def _allowed(self, counts: Array) -> Array:
         question = self.plan.question
-        votes = np.zeros((question.schema.labels, *counts.shape[1:]), np.int64)
-        own = self.costs.group_label >= 0
-        np.add.at(votes, self.costs.group_label[own], counts[own])
-        support = counts[own].sum(axis=0)
+        group_label = self.costs.group_label
+        votes = lattices.votes_by_label(counts, group_label, question.schema.labels)
+        support = counts[group_label >= 0].sum(axis=0)
         share = question.space.leaf_share
         allowed = (support >= question.minsup) & (
             votes * share.denominator >= support * share.numerator
         )
         if question.space.labels == "majority":
-            allowed &= np.arange(len(votes)).reshape(-1, *[1] * support.ndim) == votes.argmax(
-                axis=0
-            )
+            labels = np.arange(len(votes)).reshape(-1, *[1] * support.ndim)
+            allowed &= labels == lattices.majority_label(votes)
         return np.asarray(allowed)
 
     def _reorder(self, order: Array) -> None:
