@@ -38,7 +38,7 @@ from adtc.dashboard import make_app, serving  # noqa: E402
 from adtc.dashboard.asking import NotFoundError, checked_formula  # noqa: E402
 from adtc.dashboard.serving import listen  # noqa: E402
 from adtc.dashboard.session import Session  # noqa: E402
-from adtc.dashboard.side import Place  # noqa: E402
+from adtc.dashboard.side import Selection  # noqa: E402
 
 PAIR = {"x": "acc", "y": "precision"}
 
@@ -246,15 +246,15 @@ def test_a_second_profile_without_circuit_is_compared_but_not_drawn_from(
     session.warm()
     view = session.overview()
     assert (view["drawable"], view["compare"]["drawable"]) == (True, False)
-    assert session.difference(Place(x="acc", y="dp"))["second"]["total"] == str(other.count)
+    assert session.difference(Selection(x="acc", y="dp"))["second"]["total"] == str(other.count)
     with pytest.raises(QueryError, match="needs the circuit"):
-        session.tree(Place(side=2), 0, 0, None)
+        session.tree(Selection(side=2), 0, 0, None)
 
 
 def test_without_a_second_profile_there_is_no_second_side(small: Profile) -> None:
     session = make_app(small).state.session
     with pytest.raises(NotFoundError, match="no second profile"):
-        session.tree(Place(side=2), 0, 0, None)
+        session.tree(Selection(side=2), 0, 0, None)
 
 
 def test_profiles_with_other_metrics_cannot_be_compared(small: Profile) -> None:
@@ -484,7 +484,7 @@ def test_counts_beyond_64_bits_stay_exact(small: Profile) -> None:
 def test_many_cells_are_binned_by_the_server(small: Profile) -> None:
     profile = wide_profile(small, 200_000)
     session = Session(profile)
-    place = Place(where="acc >= 0.5", x="acc", y="dp", bins=40)
+    place = Selection(where="acc >= 0.5", x="acc", y="dp", bins=40)
     view = session.landscape(place)
     assert total(view) == profile.where("acc >= 0.5").count
     assert len(json.dumps(view)) < 200_000
@@ -538,10 +538,10 @@ def test_a_circuit_waits_until_a_tree_is_asked_for(small: Profile, tmp_path: Pat
     program = (
         "import sys, adtc; from adtc.dashboard import make_app; "
         f"app = make_app(adtc.load_profile({str(tmp_path / 'full.adtc')!r})); "
-        "from adtc.dashboard.side import Place; session = app.state.session; "
-        "session.landscape(Place('acc > 0', 'acc', 'dp')); "
+        "from adtc.dashboard.side import Selection; session = app.state.session; "
+        "session.landscape(Selection('acc > 0', 'acc', 'dp')); "
         "print(session.overview()['drawable'], {'pandas'} & set(sys.modules)); "
-        "session.warm(); print(session.tree(Place(), 5, 0, None)['rank'])"
+        "session.warm(); print(session.tree(Selection(), 5, 0, None)['rank'])"
     )
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
@@ -614,7 +614,7 @@ def test_warming_up_holds_up_nobody(small: Profile) -> None:
         warming.start()
         warming.join(120)
         assert not warming.is_alive()
-    assert session.tree(Place(), 5, 0, None)["rank"] == "5"
+    assert session.tree(Selection(), 5, 0, None)["rank"] == "5"
 
 
 def test_shares_are_rounded_from_exact_counts() -> None:

@@ -106,7 +106,7 @@ def votes(
     files = _write(found, path, plot, curve, wanted.by_group)
     curves: dict[str, Any] = {}
     if multiplicity is not None:
-        curves["multiplicity"] = _draw_multiplicity(asked, source, wanted, multiplicity)
+        curves["multiplicity"] = _plot_multiplicity(asked, source, wanted, multiplicity)
         files.append(str(multiplicity))
     return Answer(
         {
@@ -251,7 +251,7 @@ def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None
         )
 
 
-def _draw_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
+def _plot_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
     """Draw ambiguity and discrepancy by tolerance; return them for programs."""
     baseline = str(wanted.baseline)
     found = asked.under_limits(

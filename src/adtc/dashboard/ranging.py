@@ -9,7 +9,7 @@ import numpy as np
 
 from adtc.algebra.formula import names
 from adtc.dashboard.session import Session
-from adtc.dashboard.side import Place
+from adtc.dashboard.side import Selection
 from adtc.engine.exact.columns import Ratios
 from adtc.engine.limits.bracket import Bracket
 from adtc.errors import QueryError
@@ -62,10 +62,10 @@ class RangedSession(Session):
         told = range_words(count)
         return {"count": n, "text": told, "of": n, "share": "", "nearest": [], "range": told}
 
-    def landscape(self, place: Place) -> View:
+    def landscape(self, selection: Selection) -> View:
         """Lay out the trees by two metrics, with a range in each cell."""
-        self._refuse(place.where)
-        table = self._crossed(place)
+        self._refuse(selection.where)
+        table = self._crossed(selection)
         counts = tuple(tuple(_most(one) for one in row) for row in table.cells)
         view = views.landscape(Crosstab(table.x_bins, table.y_bins, counts))
         view["ranges"] = [
@@ -75,11 +75,11 @@ class RangedSession(Session):
         view["formulas"] = {"x": [None] * len(table.x_bins), "y": [None] * len(table.y_bins)}
         return view
 
-    def tree(self, *place: Any) -> View:
+    def tree(self, *selection: Any) -> View:
         """Refuse: there is no tree to draw."""
         raise QueryError(_WITHOUT.format(status=self.ranged.status))
 
-    def report(self, *place: Any) -> str:
+    def report(self, *selection: Any) -> str:
         """Refuse: a report has exact numbers."""
         raise QueryError(
             f"a report needs an exact profile, and this one is {self.ranged.status}: download the "
@@ -93,12 +93,12 @@ class RangedSession(Session):
                 f"formula (where=...)."
             )
 
-    def _crossed(self, place: Place) -> BracketTable:
+    def _crossed(self, selection: Selection) -> BracketTable:
         ranged = self.ranged
         if isinstance(ranged, EstimatedProfile):
-            return ranged.crosstab(place.x, place.y, bins=place.bins)
-        x, y = (_edges(ranged, name, place.bins) for name in (place.x, place.y))
-        return ranged.crosstab(place.x, place.y, bins=(x, y))
+            return ranged.crosstab(selection.x, selection.y, bins=selection.bins)
+        x, y = (_edges(ranged, name, selection.bins) for name in (selection.x, selection.y))
+        return ranged.crosstab(selection.x, selection.y, bins=(x, y))
 
 
 def _edges(ranged: BoundedProfile, metric: str, bins: int) -> list[Edge]:

@@ -231,7 +231,7 @@ class _Leaves:
         allowed = votes * self.share.denominator >= support * self.share.numerator
         allowed &= support >= self.minsup
         if self.majority:
-            allowed &= np.arange(len(votes))[:, None] == votes.argmax(axis=0)
+            allowed &= np.arange(len(votes))[:, None] == lattices.majority_label(votes)
         return np.where(allowed, self.weights @ counts + self.per_leaf, INFINITY)
 
     def cheapest(self, rows: Array) -> tuple[int, Leaf]:

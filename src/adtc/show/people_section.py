@@ -175,21 +175,21 @@ def _few(n: int, small: int) -> str:
 
 
 def _bars(part: VoteBins, hidden: Sequence[bool], label: str) -> str:
-    """Draw one bar per bin; a hidden one is a hollow stub, whatever it holds."""
+    """Paint one bar per bin; a hidden one is a hollow stub, whatever it holds."""
     shown = [0 if gone else n for n, gone in zip(part.people, hidden, strict=True)]
     most, step = max(1, *shown), _WIDE / len(shown)
-    drawn = []
+    bars = []
     for at, (n, gone) in enumerate(zip(shown, hidden, strict=True)):
         high = 6.0 if gone else (_HIGH - 20) * n / most
         look = 'fill="none" stroke="currentColor" stroke-dasharray="2 2"' if gone else (
             'fill="var(--accent, #0b5c8e)"'
         )  # fmt: skip
-        drawn.append(
+        bars.append(
             f'<rect x="{at * step + 1.5:.1f}" y="{_HIGH - high:.1f}" width="{step - 3:.1f}" '
             f'height="{high:.1f}" {look}/>'
         )
         if n:
-            drawn.append(
+            bars.append(
                 f'<text x="{(at + 0.5) * step:.1f}" y="{_HIGH - high - 4:.1f}" '
                 f'text-anchor="middle">{grouped(n)}</text>'
             )
@@ -202,6 +202,6 @@ def _bars(part: VoteBins, hidden: Sequence[bool], label: str) -> str:
         f'<svg role="img" aria-label="Vote shares of {escaped(label)}, by number of people" '
         f'viewBox="0 0 {_WIDE} {_HIGH + _FOOT}" width="{_WIDE}" '
         f'style="max-width:100%;height:auto;font-size:11px;fill:currentColor">'
-        f'{"".join(drawn)}<line x1="0" x2="{_WIDE}" y1="{_HIGH}" y2="{_HIGH}" '
+        f'{"".join(bars)}<line x1="0" x2="{_WIDE}" y1="{_HIGH}" y2="{_HIGH}" '
         f'stroke="currentColor"/>{ticks}</svg>'
     )

@@ -1,6 +1,6 @@
 """The report: one HTML file that opens from disk and asks nothing of the network.
 
-Words, tables and drawn trees are plain HTML and SVG; the heat maps are drawn by the page's own
+Words, tables and trees are plain HTML and SVG; the heat maps are painted by the page's own
 script from one block of JSON, and each has its exact counts beside it as a table.
 """
 

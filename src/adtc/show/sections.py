@@ -131,7 +131,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
         if len(main) > _MANY:
             said = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
             table = f"<details open><summary>{said} of the front</summary>{table}</details>"
-        text += table + _drawn_note(shown)
+        text += table + _front_note(shown)
         text += "".join(tree_card(one, whole, small) for one in shown.on_front)
     for front in rest:
         title = " and ".join(map(title_html, front.names))
@@ -143,7 +143,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
     return text
 
 
-def _drawn_note(shown: Exhibits) -> str:
+def _front_note(shown: Exhibits) -> str:
     if not shown.on_front or shown.front is None:
         return ""
     drawn, n = len(shown.on_front), len(shown.front)
@@ -257,7 +257,7 @@ def tree_body(model: TreeModel, small: int, name: str) -> tuple[str, str]:
 
 
 def _width(picture: str) -> float:
-    """Read the width of a drawn tree: it may shrink on small screens, but not until unreadable."""
+    """Read a picture's width: it may shrink on small screens, but not until unreadable."""
     found = re.search(r'width="([\d.]+)"', picture)
     return float(found[1]) if found else 0.0
 
