@@ -111,12 +111,12 @@ stub: $(READY) ## write the typed stub of the native core anew
 sanitize: $(READY) ## run the core's tests with every access and operation checked
 	$(BIN)/python tools/sanitize.py
 
-# Less than a million inputs (COUNT=20000) or some time (SECONDS=120) leave the record as it is.
+# Less than a million inputs (COUNT=20000) or some time (SECONDS=120) leave the record as it is; SEED=2 makes others.
 fuzz: $(READY) ## try a million broken inputs, and put the record into the documentation
-	$(BIN)/python tools/fuzz $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
+	$(BIN)/python tools/fuzz $(if $(SEED),--seed $(SEED)) $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
 
 mutants: $(READY) ## break every optimisation on purpose; a named test must notice each (ONLY=words)
-	$(BIN)/python tools/mutants.py $(if $(ONLY),$(ONLY),--record)
+	$(BIN)/python tools/mutants.py $(ONLY) --record
 
 clean: ## remove what was built
 	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

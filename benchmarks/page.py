@@ -45,6 +45,19 @@ def table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
+def rows(page: str, name: str) -> list[dict[str, str]]:
+    """Read the table at a marked place back, as text by the names of its columns."""
+    place = re.search(f"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    lines = [line for line in place[1].splitlines() if line.startswith("| ")] if place else []
+    cells = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in lines]
+    head = cells[0] if cells else []
+    return [dict(zip(head, (_uncelled(c) for c in row), strict=True)) for row in cells[2:]]
+
+
+def _uncelled(cell: str) -> str:
+    return cell[1:-1] if cell.startswith("`") else cell.replace("\\|", "|")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""

@@ -77,7 +77,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
-        given[RUN] = _with_client(_with_checkpoint(given[RUN]))
+        given[RUN] = opened_run(given[RUN])
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -309,6 +309,11 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def opened_run(run: dict[str, Any]) -> dict[str, Any]:
+    """Open the folder and connect to the workers that the options of a run name."""
+    return _with_client(_with_checkpoint(run))
 
 
 def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
