@@ -6,18 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adtc.cli import text
+from adtc.cli import ranged, text
 from adtc.cli.asking import Asked
 from adtc.cli.options import RUN, Option, whole
 from adtc.cli.output import Answer, Line
+from adtc.cli.ranged import Files, Saved
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from adtc.data import Data
     from adtc.engine.limits.bracket import Bracket
     from adtc.engine.results import Number
-    from adtc.profiles.inexact.brackets import BracketTable
     from adtc.profiles.inexact.estimating import EstimatedProfile
 
 
@@ -166,7 +164,7 @@ def beside_lines(drawn: "EstimatedProfile | None", finished: str | None) -> list
         return []
     spread = {name: drawn.quantiles(name) for name in drawn.names}
     part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
-    return [*_quantile_lines(spread), Line(""), Line(_sure(drawn)), *part]
+    return [*_quantile_lines(spread), Line(""), ranged.how(drawn), *part]
 
 
 def table_beside(
@@ -182,7 +180,7 @@ def table_beside(
         Line(""),
         *map(Line, table.to_text().splitlines()),
         Line(""),
-        Line(_sure(drawn)),
+        ranged.how(drawn),
         *part,
     ]
 
@@ -196,69 +194,22 @@ def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
     )
 
 
-def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) -> Answer:
+def profile_answer(
+    asked: Asked, metrics: list[str], options: dict[str, Any], saved: Saved
+) -> Answer:
     """Estimate a number of trees and how their metrics are spread."""
     found: EstimatedProfile = asked_as("estimated", asked, metrics, options)
     spread = {name: found.quantiles(name) for name in found.names}
-    return Answer(
-        {
-            **found.count.to_json(),
-            "status": found.status,
-            "num_cells": None,
-            "cell_scan": found.record.cell_scan,
-            "path": None,
-            "metrics": {name: _quantiles_json(one) for name, one in spread.items()},
-            "record": found.record.to_json(),
-        },
-        [
-            text.answer(found.count, found.count.status),
-            *_quantile_lines(spread),
-            Line(""),
-            Line(_sure(found)),
-            *text.footer(found.record),
-        ],
-    )
+    told = {name: _quantiles_json(one) for name, one in spread.items()}
+    return saved.answer(asked, found, told, _quantile_lines(spread))
 
 
 def table_answer(
-    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
+    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], files: Files
 ) -> Answer:
     """Estimate a cross-table."""
     found: EstimatedProfile = asked_as("estimated", asked, list(dict.fromkeys(axes)), options)
-    return ranges_answer(found.crosstab(*axes, bins=bins), [Line(""), Line(_sure(found))], plot)
-
-
-def ranges_answer(table: "BracketTable", more: list[Line], plot: "Path | None") -> Answer:
-    """Answer with a cross-table whose cells are ranges, and draw it if asked for."""
-    head = f" by {table.x} in rows and {table.y} in columns"
-    if plot is not None:
-        table.plot().save(plot)
-    files = [] if plot is None else [str(plot)]
-    return Answer(
-        {
-            **table.to_json(),
-            **{k: v for k, v in table.total.to_json().items() if k in ("count", "log10")},
-            "total": table.total.to_json(),
-            "status": table.status,
-            "files": files,
-            "record": table.record.to_json(),
-        },
-        [
-            text.answer(table.total, table.total.status, head),
-            Line(""),
-            *map(Line, table.to_text().splitlines()),
-            *more,
-            *text.files(files),
-            *text.footer(table.record),
-        ],
-    )
-
-
-def _sure(found: "EstimatedProfile") -> str:
-    return (
-        f"estimated from {found.draws:,} draws, seed {found.seed}: all intervals hold at once "
-        f"with a probability of {found.confidence:.0%}"
-    )
+    return ranged.table_answer(found, axes, bins, files)
 
 
 def _quantile_lines(spread: dict[str, Any]) -> list[Line]:

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import bounded, completion, fronts, modes, text
+from adtc.cli import bounded, completion, fronts, modes, ranged, text
 from adtc.cli.asking import Asked, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
+from adtc.cli.ranged import write_table
 from adtc.cli.running import interrupted
-from adtc.cli.sources import is_saved, opened, source_command
+from adtc.cli.sources import Opened, is_saved, opened_any, source_command
 from adtc.text import percent
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def picture(told: str) -> Option:
            help="Save the profile to a file, by custom NAME.adtc."),
     Option("--circuit/--no-circuit", section=OUTPUT, default=None,
            help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
-                "then holds the binarised rows: share it only with those who may see them."),
+                "then holds the binarised rows: share it only with those who may see them. Of a "
+                "bounded or estimated profile only the rows are kept, for `adtc verify`."),
     *modes.ESTIMATED,
     *bounded.BOUNDED,
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
@@ -65,17 +67,13 @@ def profile(
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
     import adtc
-    from adtc.errors import QueryError
 
-    if (options := modes.taken(mode)) is not None:
-        if path is not None:
-            raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
-        return modes.profile_answer(asked, list(metrics), options)
-    if (options := bounded.taken(mode)) is not None:
-        if path is not None:
-            raise QueryError("a bounded profile holds ranges, no counts, and cannot be saved.")
-        return bounded.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
+    saved = ranged.Saved(path, circuit is not False)
+    if (options := modes.taken(mode)) is not None:
+        return modes.profile_answer(asked, list(metrics), options, saved)
+    if (options := bounded.taken(mode)) is not None:
+        return bounded.profile_answer(asked, list(metrics), options, saved)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
     asked.announce(data)
@@ -240,11 +238,16 @@ def crosstab(
     names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
     mode = {name: bins.pop(name) for name in names}
     if (options := modes.taken(mode)) is not None:
-        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
+        ranged.refuse_shares("estimated", shares)
+        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
     if (options := bounded.taken(mode)) is not None:
-        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
-    source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
+        ranged.refuse_shares("bounded", shares)
+        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
     wanted = _per_axis(**bins)
+    source = opened_any(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
+    if not isinstance(source, Opened):
+        ranged.refuse_shares(source.status, shares)
+        return ranged.table_answer(source, (x, y), wanted, (plot, html), asked)
     table = source.profile.crosstab(
         x, y, bins=wanted, where=source.where,
         round_edges=all(value is None for value in bins.values()),
@@ -252,9 +255,7 @@ def crosstab(
     if plot is not None:
         table.plot().save(plot)
     if html is not None:
-        from adtc.atomic import write_whole
-
-        write_whole(html, _page(table))
+        write_table(html, table)
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     number = source.number(table.total)
@@ -289,15 +290,6 @@ def crosstab(
             *source.footer(),
         ],
     )
-
-
-def _page(table: "Crosstab") -> str:
-    """Make a page of a table, so that a browser opens it from disk."""
-    from html import escape
-
-    title = escape(f"{table.x} by {table.y}")
-    head = f'<meta charset="utf-8">\n<title>{title}</title>'
-    return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{table.to_html()}\n</html>\n'
 
 
 def _per_axis(bins: Any, x_bins: Any, y_bins: Any) -> tuple[Any, Any]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.engine.results import Number
     from adtc.profiles import Profile
+    from adtc.profiles.inexact.ranged import Ranged
 
 _PACKED = b"PK"  # how a saved profile begins, and no table does
 
@@ -90,7 +91,19 @@ def opened(
 
     Without its ``circuit`` a profile is loaded faster, but no tree can be drawn.
     """
+    found = opened_any(asked, metrics, circuit=circuit)
+    if isinstance(found, Opened):
+        return found
+    raise _ranges_only(found, asked.table)
+
+
+def opened_any(
+    asked: Asked, metrics: "Callable[[Data], Sequence[str]]", *, circuit: bool = True
+) -> "Opened | Ranged":
+    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked."""
     import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
 
     if not is_saved(asked.table):
         data = asked.data()
@@ -99,10 +112,32 @@ def opened(
         )
         return Opened(made, None, None, data)
     _refuse_options(asked)
-    from adtc.engine.monitor import Monitor
-
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
-    return Opened(loaded, asked.where, asked.table)
+    if isinstance(loaded, Profile):
+        return Opened(loaded, asked.where, asked.table)
+    return loaded.where(asked.where)
+
+
+def load_exact(path: str) -> "Profile":
+    """Load a saved profile that holds trees or exact counts, or say what another one is for."""
+    import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
+
+    loaded = watched(lambda: adtc.load_profile(path), Monitor())
+    if isinstance(loaded, Profile):
+        return loaded
+    raise _ranges_only(loaded, path)
+
+
+def _ranges_only(found: "Ranged", path: str) -> Exception:
+    from adtc.errors import QueryError
+
+    return QueryError(
+        f"'{path}' holds a profile that is {found.status}: ranges of numbers, no trees. "
+        f"`adtc crosstab`, `report`, `dashboard` and `verify` take it; for the rest make an exact "
+        f"profile, of a smaller space or with a stricter formula."
+    )
 
 
 def is_saved(source: str) -> bool:
