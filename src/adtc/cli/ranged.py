@@ -72,12 +72,7 @@ def table_answer(
 ) -> Answer:
     """Answer with a cross-table whose cells are ranges; draw and write it if asked for."""
     table = found.crosstab(*axes, bins=bins)
-    plot, html = files
-    if plot is not None:
-        table.plot().save(plot)
-    if html is not None:
-        write_table(html, table)
-    written = [str(path) for path in files if path is not None]
+    paths = written(table, files)
     head = f" by {table.x} in rows and {table.y} in columns"
     saved = {} if source is None else {"source": source.table, "where": source.where}
     told = (None, None) if source is None else (source.table, source.where)
@@ -87,7 +82,7 @@ def table_answer(
             **{k: v for k, v in table.total.to_json().items() if k in ("count", "log10")},
             "total": table.total.to_json(),
             "status": table.status,
-            "files": written,
+            "files": paths,
             **saved,
             "record": table.record.to_json(),
         },
@@ -97,13 +92,23 @@ def table_answer(
             *map(Line, table.to_text().splitlines()),
             Line(""),
             how(found),
-            *text.files(written),
+            *text.files(paths),
             *text.footer(table.record, *told),
         ],
     )
 
 
-def write_table(path: Path, table: "Crosstab | BracketTable") -> None:
+def written(table: "Crosstab | BracketTable", files: Files) -> list[str]:
+    """Draw a table and write it as a page, where asked for; return the files."""
+    plot, html = files
+    if plot is not None:
+        table.plot().save(plot)
+    if html is not None:
+        _write_page(html, table)
+    return [str(path) for path in files if path is not None]
+
+
+def _write_page(path: Path, table: "Crosstab | BracketTable") -> None:
     """Write a table as a page, so that a browser opens it from disk."""
     from html import escape
 
