@@ -93,7 +93,7 @@ class Asked:
     def limits(self) -> dict[str, Any]:
         """Give what a `Monitor` is to watch; what does not fit is answered unless told else."""
         given = {name: value for name, value in self.run.items() if name != "engine"}
-        return {"exact": False, **given}
+        return {"exact": False, "spare": _SPARE, **given}
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
@@ -141,7 +141,7 @@ class Asked:
                     f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
                 )
             limits |= {"memory_limit": most - held, "resident_limit": most}
-        return Monitor(**limits, started=self.started, patient=True, spare=_SPARE)
+        return Monitor(**limits, started=self.started, patient=True)
 
     def space(self) -> "Space":
         """Make the space of trees."""
