@@ -17,7 +17,6 @@ from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
-    from adtc.cli.beside import Drawn
     from adtc.data import Data
     from adtc.engine.results import Number
     from adtc.profiles import Profile
@@ -46,15 +45,12 @@ class Opened:
         Where the profile was saved; None if it was made now.
     data
         The table of which it was made now.
-    first
-        What trees that were drawn before the run say, if it was foreseen not to fit.
     """
 
     profile: "Profile"
     where: str | None
     path: str | None
     data: "Data | None" = None
-    first: "Drawn | None" = None
 
     @property
     def chosen(self) -> "Profile":
@@ -102,28 +98,19 @@ def opened(
 
 
 def opened_any(
-    asked: Asked,
-    metrics: "Callable[[Data], Sequence[str]]",
-    *,
-    circuit: bool = True,
-    draws: bool = False,
+    asked: Asked, metrics: "Callable[[Data], Sequence[str]]", *, circuit: bool = True
 ) -> "Opened | Ranged":
-    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked.
-
-    If a table ``draws``, an exact run that will not fit into the time has trees drawn before it.
-    """
+    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked."""
     import adtc
-    from adtc.cli.beside import drawn_first, for_the_rest
     from adtc.engine.monitor import Monitor
     from adtc.profiles import Profile
 
     if not is_saved(asked.table):
         data = asked.data()
-        wanted = list(metrics(data))
-        first = drawn_first(asked, data, wanted) if draws else None
-        rest = for_the_rest(asked, first)
-        made = rest.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-        return Opened(made, None, None, data, first)
+        made = asked.answer(
+            adtc.profile, data, asked.space(), list(metrics(data)), where=asked.where
+        )
+        return Opened(made, None, None, data)
     _refuse_options(asked)
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
     if isinstance(loaded, Profile):
