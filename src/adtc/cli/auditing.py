@@ -184,7 +184,8 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":
     """Read a tree from its JSON, or from a saved profile by its rank."""
-    from adtc.cli.sources import is_saved, load_exact
+    from adtc.cli.saved import is_saved
+    from adtc.cli.sources import load_exact
     from adtc.errors import QueryError
     from adtc.models import TreeModel
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from adtc.engine.limits.bracket import Bracket
     from adtc.engine.monitor import Monitor
     from adtc.engine.results import Number
+    from adtc.profiles import Profile
     from adtc.profiles.inexact.brackets import BracketTable
     from adtc.profiles.inexact.estimating import EstimatedProfile
 
@@ -55,7 +56,21 @@ def of_asked(drawn: Drawn | None) -> "EstimatedProfile | None":
     return drawn.profile if drawn is not None and drawn.whole else None
 
 
-def drawn_first(asked: Asked, data: "Data", metrics: list[str]) -> Drawn | None:
+def profile_within(
+    asked: Asked, data: "Data", metrics: list[str]
+) -> "tuple[Profile, Drawn | None]":
+    """Make an exact profile; one that will not fit into its time has trees drawn before it."""
+    import adtc
+    from adtc.engine.forecast.sharing import READING
+
+    first = _drawn_first(asked, data, metrics)
+    if first is not None:  # what is exact beside it must be read in time, too
+        asked = replace(asked, run={**asked.run, "spare": READING})
+    made = asked.answer(adtc.profile, data, asked.space(), metrics, where=asked.where)
+    return made, first
+
+
+def _drawn_first(asked: Asked, data: "Data", metrics: list[str]) -> Drawn | None:
     """Draw trees before an exact run, if that is foreseen not to fit into the time.
 
     A depth less than asked costs a small part of the asked one, and is then there in any case.
@@ -73,13 +88,6 @@ def drawn_first(asked: Asked, data: "Data", metrics: list[str]) -> Drawn | None:
             break
         found = drawn
     return found
-
-
-def for_the_rest(asked: Asked, first: Drawn | None) -> Asked:
-    """Let an exact run beside drawn trees end in time to be read."""
-    from adtc.engine.forecast.sharing import READING
-
-    return asked if first is None else replace(asked, run={**asked.run, "spare": READING})
 
 
 def _exact_fits(asked: Asked, data: "Data", metrics: list[str], monitor: "Monitor") -> bool:
@@ -195,8 +203,12 @@ def table_lines(
 
 def _told(drawn: Drawn, more: dict[str, Any]) -> dict[str, Any]:
     found = drawn.profile
-    told = {"draws": found.draws, "seed": found.seed, "confidence": found.confidence}
-    told = {**told, "max_depth": drawn.depth, **more}
+    told: dict[str, Any] = {
+        "draws": found.draws,
+        "seed": found.seed,
+        "confidence": found.confidence,
+    }
+    told = {**told, "max_depth": drawn.depth, **more, "record": found.record.to_json()}
     return {"estimated": told, **({"status": found.status} if drawn.whole else {})}
 
 

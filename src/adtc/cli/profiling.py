@@ -16,7 +16,8 @@ from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
 from adtc.cli.running import interrupted
-from adtc.cli.sources import Opened, is_saved, opened_any, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened_any, source_command
 from adtc.text import percent
 
 if TYPE_CHECKING:
@@ -66,8 +67,6 @@ def profile(
     **mode: Any,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
-    import adtc
-
     check_output(path, asked.table)
     saved = ranged.Saved(path, circuit is not False)
     if (options := modes.taken(mode)) is not None:
@@ -78,9 +77,7 @@ def profile(
     wanted = list(metrics) or modes.default_metrics(data)
     asked.announce(data)
     asked = replace(asked, run={**asked.run, "exact_means": exact_means})
-    first = beside.drawn_first(asked, data, wanted)
-    rest = beside.for_the_rest(asked, first)
-    made = rest.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+    made, first = beside.profile_within(asked, data, wanted)
     number, drawn = beside.with_drawn(made.asked_count, first, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
@@ -121,7 +118,7 @@ def profile(
             *([Line("")] if losses else []),
             *(Line(one.to_text()) for one in losses),
             *_saved_lines(path, kept, guess),
-            *text.footer(made.record),
+            *text.footer(made.record if guess is None else guess.record),
         ],
     )
 
@@ -254,8 +251,14 @@ def crosstab(
         ranged.refuse_shares("bounded", shares)
         return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
     wanted = _per_axis(**bins)
-    metrics = list(dict.fromkeys([x, y]))
-    source = opened_any(asked, lambda data: metrics, circuit=False, draws=True)
+    metrics, first = list(dict.fromkeys([x, y])), None
+    source: Opened | Ranged
+    if is_saved(asked.table):
+        source = opened_any(asked, lambda data: metrics, circuit=False)
+    else:
+        data = asked.data()
+        made, first = beside.profile_within(asked, data, metrics)
+        source = Opened(made, None, None, data)
     if not isinstance(source, Opened):
         ranged.refuse_shares(source.status, shares)
         return ranged.table_answer(source, (x, y), wanted, (plot, html), asked)
@@ -267,9 +270,10 @@ def crosstab(
     number = source.number(table.total)
     nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
-    number, drawn = beside.with_drawn(number, source.first, asked, source.data, metrics)
+    number, drawn = beside.with_drawn(number, first, asked, source.data, metrics)
     guess = None if drawn is None else drawn.profile.crosstab(x, y, bins=wanted)
-    best = table if guess is None or beside.of_asked(drawn) is None else guess
+    whole = beside.of_asked(drawn)
+    best = table if guess is None or whole is None else guess
     finished = source.profile.record.details.get("finished")
     files = ranged.written(best, (plot, html))
     return Answer(
@@ -295,7 +299,7 @@ def crosstab(
             *beside.table_lines(drawn, guess, finished),
             *(shown if table.total else []),
             *text.files(files),
-            *source.footer(),
+            *(source.footer() if whole is None else text.footer(whole.record)),
         ],
     )
 

@@ -1,10 +1,8 @@
 """A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,15 +13,14 @@ from adtc.cli.infeasible import Report, nearest_told
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
+from adtc.cli.saved import is_saved
 
 if TYPE_CHECKING:
-    from adtc.cli.beside import Drawn
     from adtc.data import Data
     from adtc.engine.results import Number
     from adtc.profiles import Profile
     from adtc.profiles.inexact.ranged import Ranged
 
-_PACKED = b"PK"  # how a saved profile begins, and no table does
 
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
@@ -46,15 +43,12 @@ class Opened:
         Where the profile was saved; None if it was made now.
     data
         The table of which it was made now.
-    first
-        What trees that were drawn before the run say, if it was foreseen not to fit.
     """
 
     profile: "Profile"
     where: str | None
     path: str | None
     data: "Data | None" = None
-    first: "Drawn | None" = None
 
     @property
     def chosen(self) -> "Profile":
@@ -102,28 +96,19 @@ def opened(
 
 
 def opened_any(
-    asked: Asked,
-    metrics: "Callable[[Data], Sequence[str]]",
-    *,
-    circuit: bool = True,
-    draws: bool = False,
+    asked: Asked, metrics: "Callable[[Data], Sequence[str]]", *, circuit: bool = True
 ) -> "Opened | Ranged":
-    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked.
-
-    If a table ``draws``, an exact run that will not fit into the time has trees drawn before it.
-    """
+    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked."""
     import adtc
-    from adtc.cli.beside import drawn_first, for_the_rest
     from adtc.engine.monitor import Monitor
     from adtc.profiles import Profile
 
     if not is_saved(asked.table):
         data = asked.data()
-        wanted = list(metrics(data))
-        first = drawn_first(asked, data, wanted) if draws else None
-        rest = for_the_rest(asked, first)
-        made = rest.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-        return Opened(made, None, None, data, first)
+        made = asked.answer(
+            adtc.profile, data, asked.space(), list(metrics(data)), where=asked.where
+        )
+        return Opened(made, None, None, data)
     _refuse_options(asked)
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
     if isinstance(loaded, Profile):
@@ -151,18 +136,6 @@ def _ranges_only(found: "Ranged", path: str) -> Exception:
         f"`adtc crosstab`, `report`, `dashboard` and `verify` take it; for the rest make an exact "
         f"profile, of a smaller space or with a stricter formula."
     )
-
-
-def is_saved(source: str) -> bool:
-    """Tell a saved profile from a table, by its first bytes or else by its name."""
-    path = Path(source)
-    if os.path.isfile(source):  # a name that no file can have is none, too
-        try:
-            with path.open("rb") as file:
-                return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED
-        except OSError:
-            return path.suffix == completion.SAVED  # loading will tell why
-    return path.suffix == completion.SAVED
 
 
 def source_command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:

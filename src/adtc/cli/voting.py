@@ -12,7 +12,8 @@ from adtc.cli.asking import FILE_ONLY, Asked
 from adtc.cli.options import FILE, OUTPUT, Option, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
-from adtc.cli.sources import Opened, is_saved, opened, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.profiles.people import VoteShares
