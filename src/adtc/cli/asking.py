@@ -112,8 +112,8 @@ class Asked:
         quiet = click.get_current_context().meta.get(str(QUIET.name))
         if quiet or self.run.keys() & {"time_limit", "memory_limit"} or self.engine == "spec":
             return
-        if told := announcement(data, self.space(), constrained=constrained or bool(self.where)):
-            print(f"adtc: {told}", file=sys.stderr, flush=True)
+        if note := announcement(data, self.space(), constrained=constrained or bool(self.where)):
+            print(f"adtc: {note}", file=sys.stderr, flush=True)
 
     def target(self) -> str | None:
         """Name the column to predict: the one given, or a bundled table's own."""

@@ -24,7 +24,7 @@ _BINS = 10
 _STEPS = 100  # edges are hundredths of whole numbers
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of a bounded answer out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 

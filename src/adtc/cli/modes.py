@@ -49,7 +49,7 @@ ESTIMATED = (
 )  # fmt: skip
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of an estimate out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 
@@ -156,8 +156,8 @@ def beside_json(drawn: "EstimatedProfile | None") -> dict[str, Any]:
     if drawn is None:
         return {}
     spread = {name: _quantiles_json(drawn.quantiles(name)) for name in drawn.names}
-    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
-    return {"estimated": {**told, "metrics": spread}, "status": drawn.status}
+    drawing = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**drawing, "metrics": spread}, "status": drawn.status}
 
 
 def beside_lines(drawn: "EstimatedProfile | None", finished: str | None) -> list[Line]:
@@ -177,8 +177,8 @@ def table_beside(
         return {}, []
     table = drawn.crosstab(*axes, bins=bins)
     part = [Line(""), Line(f"exact, but only for {finished}:", "bold")] if finished else []
-    told = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
-    return {"estimated": {**told, **table.to_json()}, "status": drawn.status}, [
+    drawing = {"draws": drawn.draws, "seed": drawn.seed, "confidence": drawn.confidence}
+    return {"estimated": {**drawing, **table.to_json()}, "status": drawn.status}, [
         Line(""),
         *map(Line, table.to_text().splitlines()),
         Line(""),

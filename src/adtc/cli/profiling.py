@@ -11,7 +11,7 @@ import click
 
 from adtc.cli import bounded, completion, fronts, modes, text
 from adtc.cli.asking import Asked, table_command
-from adtc.cli.infeasible import nearest_told
+from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
@@ -34,9 +34,9 @@ Of = Literal["all", "x", "y"]
 _AXIS_BINS = "N, 'values', or edges such as 0.7,0.8,0.9"
 
 
-def picture(told: str) -> Option:
+def picture(about: str) -> Option:
     """Make the option for a picture."""
-    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=told)
+    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=about)
 
 
 @table_command(
@@ -67,11 +67,11 @@ def profile(
     import adtc
     from adtc.errors import QueryError
 
-    if (options := modes.taken(mode)) is not None:
+    if (options := modes.pop_options(mode)) is not None:
         if path is not None:
             raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
         return modes.profile_answer(asked, list(metrics), options)
-    if (options := bounded.taken(mode)) is not None:
+    if (options := bounded.pop_options(mode)) is not None:
         if path is not None:
             raise QueryError("a bounded profile holds ranges, no counts, and cannot be saved.")
         return bounded.profile_answer(asked, list(metrics), options)
@@ -85,7 +85,7 @@ def profile(
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
-    nearest, told = nearest_told(asked, data) if number.upper == 0 else ({}, [])
+    nearest, near = nearest_report(asked, data) if number.upper == 0 else ({}, [])
     path = None if interrupted() else path
     losses = _losses(made) if made.count else []
     if path is not None:
@@ -111,7 +111,7 @@ def profile(
                 "" if drawn else f" in {made.num_cells:,} cells",
             ),
             *text.limit_lines(made.record),
-            *told,
+            *near,
             *modes.beside_lines(drawn, made.record.details.get("finished")),
             *(_range_lines(ranges) if made.count else []),
             *([Line("")] if losses else []),
@@ -239,9 +239,9 @@ def crosstab(
     check_picture(plot, asked.table)
     names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
     mode = {name: bins.pop(name) for name in names}
-    if (options := modes.taken(mode)) is not None:
+    if (options := modes.pop_options(mode)) is not None:
         return modes.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
-    if (options := bounded.taken(mode)) is not None:
+    if (options := bounded.pop_options(mode)) is not None:
         return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
     source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
     wanted = _per_axis(**bins)
@@ -258,7 +258,7 @@ def crosstab(
     files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     number = source.number(table.total)
-    nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
+    nearest, near = source.nearest_report(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
     number, drawn = modes.with_drawn(number, asked, source.data, list(dict.fromkeys([x, y])))
     finished = source.profile.record.details.get("finished")
@@ -282,7 +282,7 @@ def crosstab(
                 f" by {x} in rows and {y} in columns",
             ),
             *text.limit_lines(source.profile.record),
-            *told,
+            *near,
             *estimated,
             *(shown if table.total else []),
             *text.files(files),

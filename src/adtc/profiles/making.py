@@ -77,14 +77,14 @@ def profile(
 
         def make(depth: int) -> Profile:
             upper.find(run.monitor)
-            return _made(run.up_to(depth), tuple(metrics), where)
+            return _make(run.up_to(depth), tuple(metrics), where)
 
         def present(reached: Reached[Profile]) -> Profile:
             if reached.reason is None and reached.answer is not None:
                 return _counted(reached.answer)
             if reached.answer is None:  # a single leaf always fits
                 alone = replace(run, monitor=Monitor(exact=True))
-                made = _made(alone.up_to(0), tuple(metrics), where)
+                made = _make(alone.up_to(0), tuple(metrics), where)
                 reached = replace(reached, depth=0, answer=made)
             assert reached.answer is not None
             if reached.depth == space.max_depth:
@@ -95,7 +95,7 @@ def profile(
         return deepest(make, space.max_depth, run.monitor, present)
 
 
-def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
+def _make(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
     """Make a profile with one of the engines."""
     question, record = run.ask(where=where, metrics=metrics), run.record
     if (narrow := run.narrowed(question)) is not None:
