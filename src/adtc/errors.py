@@ -53,6 +53,10 @@ class NotExactError(ADTCError):
     """An exact number was asked of an answer that is bounded, estimated or partial."""
 
 
+class NotKnownError(QueryError, AttributeError):
+    """A profile without exact counts was asked for what only an exact one has."""
+
+
 class CancelledError(ADTCError):
     """The work was stopped from outside before it was done."""
 

@@ -77,7 +77,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
-        given[RUN] = _with_client(_with_checkpoint(given[RUN]))
+        given[RUN] = opened_run(given[RUN])
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -93,7 +93,7 @@ class Asked:
     def limits(self) -> dict[str, Any]:
         """Give what a `Monitor` is to watch; what does not fit is answered unless told else."""
         given = {name: value for name, value in self.run.items() if name != "engine"}
-        return {"exact": False, **given}
+        return {"exact": False, "spare": _SPARE, **given}
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
@@ -141,7 +141,7 @@ class Asked:
                     f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
                 )
             limits |= {"memory_limit": most - held, "resident_limit": most}
-        return Monitor(**limits, started=self.started, patient=True, spare=_SPARE)
+        return Monitor(**limits, started=self.started, patient=True)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -309,6 +309,11 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
+
+
+def opened_run(run: dict[str, Any]) -> dict[str, Any]:
+    """Open the folder and connect to the workers that the options of a run name."""
+    return _with_client(_with_checkpoint(run))
 
 
 def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:

@@ -79,12 +79,16 @@ def report(
     with progress_shown():  # in this thread: Ctrl-C then leaves nothing half-written
         write_report(profile, path, crosstabs=crosstabs, **given)
     size = path.stat().st_size
-    count = profile.where(given.get("where")).count
+    found = profile.where(given.get("where")).count
+    if isinstance(found, int):
+        number, told = {"count": found}, f", about {text.trees(found)}"
+    else:
+        number, told = found.to_json(), f": {text.answer(found, found.status).text}"
     return Answer(
         {
             "path": str(path),
             "bytes": size,
-            "count": count,
+            **number,
             "where": given.get("where"),
             "ranks": list(given["ranks"]),
             "status": profile.status,
@@ -93,7 +97,7 @@ def report(
         },
         [
             Line(
-                f"written: {path} ({text.file_size(size)}), about {text.trees(count)}",
+                f"written: {path} ({text.file_size(size)}){told}",
                 "bold",
             )
         ],

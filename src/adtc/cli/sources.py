@@ -17,9 +17,11 @@ from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
 if TYPE_CHECKING:
+    from adtc.cli.beside import Drawn
     from adtc.data import Data
     from adtc.engine.results import Number
     from adtc.profiles import Profile
+    from adtc.profiles.inexact.ranged import Ranged
 
 _PACKED = b"PK"  # how a saved profile begins, and no table does
 
@@ -44,12 +46,15 @@ class Opened:
         Where the profile was saved; None if it was made now.
     data
         The table of which it was made now.
+    first
+        What trees that were drawn before the run say, if it was foreseen not to fit.
     """
 
     profile: "Profile"
     where: str | None
     path: str | None
     data: "Data | None" = None
+    first: "Drawn | None" = None
 
     @property
     def chosen(self) -> "Profile":
@@ -90,19 +95,62 @@ def opened(
 
     Without its ``circuit`` a profile is loaded faster, but no tree can be drawn.
     """
+    found = opened_any(asked, metrics, circuit=circuit)
+    if isinstance(found, Opened):
+        return found
+    raise _ranges_only(found, asked.table)
+
+
+def opened_any(
+    asked: Asked,
+    metrics: "Callable[[Data], Sequence[str]]",
+    *,
+    circuit: bool = True,
+    draws: bool = False,
+) -> "Opened | Ranged":
+    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked.
+
+    If a table ``draws``, an exact run that will not fit into the time has trees drawn before it.
+    """
     import adtc
+    from adtc.cli.beside import drawn_first, for_the_rest
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
 
     if not is_saved(asked.table):
         data = asked.data()
-        made = asked.answer(
-            adtc.profile, data, asked.space(), list(metrics(data)), where=asked.where
-        )
-        return Opened(made, None, None, data)
+        wanted = list(metrics(data))
+        first = drawn_first(asked, data, wanted) if draws else None
+        rest = for_the_rest(asked, first)
+        made = rest.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
+        return Opened(made, None, None, data, first)
     _refuse_options(asked)
-    from adtc.engine.monitor import Monitor
-
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
-    return Opened(loaded, asked.where, asked.table)
+    if isinstance(loaded, Profile):
+        return Opened(loaded, asked.where, asked.table)
+    return loaded.where(asked.where)
+
+
+def load_exact(path: str) -> "Profile":
+    """Load a saved profile that holds trees or exact counts, or say what another one is for."""
+    import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
+
+    loaded = watched(lambda: adtc.load_profile(path), Monitor())
+    if isinstance(loaded, Profile):
+        return loaded
+    raise _ranges_only(loaded, path)
+
+
+def _ranges_only(found: "Ranged", path: str) -> Exception:
+    from adtc.errors import QueryError
+
+    return QueryError(
+        f"'{path}' holds a profile that is {found.status}: ranges of numbers, no trees. "
+        f"`adtc crosstab`, `report`, `dashboard` and `verify` take it; for the rest make an exact "
+        f"profile, of a smaller space or with a stricter formula."
+    )
 
 
 def is_saved(source: str) -> bool:

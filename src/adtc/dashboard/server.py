@@ -9,11 +9,12 @@ from adtc.cache import LRUCache
 from adtc.dashboard import panels
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
-from adtc.dashboard.ranging import Ranged, RangedSession
+from adtc.dashboard.ranging import RangedSession
 from adtc.dashboard.session import Session
 from adtc.dashboard.side import Selection
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
+from adtc.profiles.inexact.ranged import Ranged
 from adtc.profiles.profile import Profile
 from adtc.show.assets import KINDS, asset, asset_names
 
@@ -111,7 +112,7 @@ QUESTIONS: Mapping[str, Question] = {
 
 
 def make_app(
-    profile: "Profile | Ranged",
+    profile: Profile | Ranged,
     compare: Profile | None = None,
     *,
     titles: tuple[str, str] | None = None,
@@ -203,7 +204,7 @@ def make_app(
 
 
 def _session(
-    profile: "Profile | Ranged",
+    profile: Profile | Ranged,
     compare: Profile | None,
     titles: tuple[str, str] | None,
     small: int,

@@ -198,7 +198,7 @@ class Session:
         if rank is None:
             rank = side.best(chosen) if seed is None else chosen.draw(1, seed=seed)[0].rank
         drawn = chosen.tree(rank)
-        view = views.tree_view(drawn, row=None if row is None else row - 1, small=self.small)
+        view = views.tree_view(drawn, row=row, small=self.small)
         return {
             **view,
             "best": is_best,

@@ -114,8 +114,8 @@ class Side:
     def check_row(self, row: int) -> None:
         """Refuse a row that the table has not."""
         rows = self.profile.need_source("drawing").data.n_rows
-        if not 1 <= row <= rows:
-            raise NotFoundError(f"there is no row {row:,}: the table has rows 1 to {rows:,}.")
+        if not row < rows:
+            raise NotFoundError(f"there is no row {row:,}: the table has rows 0 to {rows - 1:,}.")
 
     def warm(self) -> None:
         """Make ready what drawing needs: the circuit, the words of a tree.

@@ -1,14 +1,13 @@
 """The sections of a report as HTML: the finding, pictures, fronts, trees, groups, definitions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.audits.rates import group_counts
 from adtc.profiles.crosstab import Crosstab
-from adtc.profiles.generalization import Generalization
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
@@ -67,7 +66,7 @@ def _sentences(sentences: Sequence[str]) -> str:
 
 
 def figures(
-    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: range
+    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: Iterable[int]
 ) -> str:
     """Write some of the landscapes, each with its exact counts as a table."""
     if not profile.count:
@@ -101,26 +100,6 @@ def _figure(at: int, table: Crosstab, front: Front | None) -> str:
         f'<div class="scroll counts" style="--letters:{letters}" tabindex="0" role="group" '
         f'aria-label="Table of {x} and {y}">'
         f"{table.to_html()}</div></details></figure>"
-    )
-
-
-def generalization_html(profile: Profile) -> str:
-    """Say how the trees do on further tables, if the profile has a metric on both."""
-    known = [table["name"] for table in profile.record.data.get("tables", ())]
-    pairs = [words.of_table(name) for name in profile.names]
-    both = [(t, name) for t, name in pairs if t in known and name in profile.metrics]
-    if not both or not profile.count:
-        return ""
-    return "".join(_generalization(profile.generalization(str(t), metric=name)) for t, name in both)
-
-
-def _generalization(found: Generalization) -> str:
-    rows = [[exact_text(x) or "", grouped(n)] for x, n in found.steps()]
-    name = f"{found.table}.{found.metric}"
-    return (
-        f"<h3>{title_html(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
-        f"{escaped(found.defined_by)}; a table that chose them flatters them.</p>"
-        f"{table_html(['loss of more than', 'trees'], rows)}"
     )
 
 

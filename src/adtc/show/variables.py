@@ -7,9 +7,10 @@ from typing import Any
 from adtc.profiles.profile import Profile
 from adtc.profiles.variables import Variable, Variables
 from adtc.profiles.writing import grouped, percentage
-from adtc.show.markup import escaped, list_html, table_html
+from adtc.show.markup import bar_html, escaped, list_html, table_html
 from adtc.show.pictures import _Chart, _look, plot
 from adtc.show.style import BLUE, MARK, Picture
+from adtc.text import percent
 
 _MOST_BARS = 25  # variables in a picture
 _MOST_SETS = 12  # minimal sets in a report
@@ -106,7 +107,7 @@ def variables_html(profile: Profile) -> str:
             escaped(one.name),
             one.kind,
             grouped(one.trees_using),
-            percentage(one.share, missing=""),
+            "" if one.share is None else bar_html(float(one.share), percent(one.share)),
             grouped(one.trees_without),
         ]
         for one in used

@@ -252,9 +252,7 @@ def tree_view(drawn: "DrawnTree", *, row: int | None = None, small: int = 0) -> 
 def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
     """Follow one row of the table to its leaf."""
     if not 0 <= row < data.n_rows:
-        raise QueryError(
-            f"there is no row {row + 1:,}: the table has {data.n_rows:,} rows, counted from 1."
-        )
+        raise QueryError(f"there is no row {row:,}: the table has rows 0 to {data.n_rows - 1:,}.")
     known = known_values(data, row)
     leaf = model.leaves[int(model.apply(data)[row])]
     nodes, steps, node = [leaf.number], [], leaf
@@ -265,7 +263,7 @@ def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
         nodes.append(node.number)
     truth, said = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
     view = {
-        "row": row + 1,
+        "row": row,
         "steps": steps[::-1],
         "known": list(known.values()),
         "label": said,
