@@ -8,7 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from adtc.cli import beside, bounded, completion, modes, text
-from adtc.cli.asking import Asked, command, table_command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import command, table_command
 from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line

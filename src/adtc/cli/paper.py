@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adtc.cli.asking import command
+from adtc.cli.decorators import command
 from adtc.cli.group import INTERRUPTED
 from adtc.cli.options import FILE, OUTPUT, RUN, TABLE, Option, whole
 from adtc.cli.output import Answer, Line

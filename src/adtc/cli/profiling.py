@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from adtc.cli import beside, bounded, completion, fronts, modes, ranged, text
-from adtc.cli.asking import Asked, table_command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output

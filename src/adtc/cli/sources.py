@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import Answering, Asked, command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import Answering, command
 from adtc.cli.infeasible import Report, nearest_report
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line

@@ -77,14 +77,14 @@ def profile(
 
         def make(depth: int) -> Profile:
             upper.find(run.monitor)
-            return _make(run.up_to(depth), tuple(metrics), where)
+            return _made(run.up_to(depth), tuple(metrics), where)
 
         def present(reached: Reached[Profile]) -> Profile:
             if reached.reason is None and reached.answer is not None:
                 return _counted(reached.answer)
             if reached.answer is None:  # a single leaf always fits
                 alone = replace(run, monitor=Monitor(exact=True))
-                made = _make(alone.up_to(0), tuple(metrics), where)
+                made = _made(alone.up_to(0), tuple(metrics), where)
                 reached = replace(reached, depth=0, answer=made)
             assert reached.answer is not None
             if reached.depth == space.max_depth:
@@ -100,7 +100,7 @@ def texts_of_definitions(define: Definitions | None) -> dict[str, str] | None:
     return {n: text for n, text in (define or {}).items() if isinstance(text, str)} or None
 
 
-def _make(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
+def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:
     """Make a profile with one of the engines."""
     question, record = run.ask(where=where, metrics=metrics), run.record
     if (narrow := run.narrowed(question)) is not None:
