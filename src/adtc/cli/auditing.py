@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import NOTICED, Asked, table_command
+from adtc.cli.asking import NOTICED, Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line, provenance

@@ -66,7 +66,7 @@ def draw(
             **source.json(),
         },
         [
-            Line(picking.told(source, drawn), "bold"),
+            Line(picking.heading(source, drawn), "bold"),
             *(
                 line
                 for one, model in zip(drawn, models, strict=True)

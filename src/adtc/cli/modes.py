@@ -40,7 +40,7 @@ ESTIMATED = (
 )  # fmt: skip
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of an estimate out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import Answering, Asked, command
-from adtc.cli.infeasible import Report, nearest_told
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import Answering, command
+from adtc.cli.infeasible import Report, nearest_report
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
@@ -68,9 +69,9 @@ class Opened:
             return found
         return replace(known, lower=min(count, known.lower or 0))
 
-    def nearest_told(self, asked: Asked) -> Report:
+    def nearest_report(self, asked: Asked) -> Report:
         """Tell how near trees of a table come to a formula that none of them satisfies."""
-        return ({}, []) if self.data is None else nearest_told(asked, self.data)
+        return ({}, []) if self.data is None else nearest_report(asked, self.data)
 
     def footer(self) -> list[Line]:
         """Say of what and under which conventions the answer holds."""
@@ -78,8 +79,8 @@ class Opened:
 
     def json(self) -> dict[str, Any]:
         """Return what every answer about a source tells programs."""
-        told = {"status": self.profile.status, "source": self.path, "where": self.where}
-        return {**told, "record": self.profile.record.to_json()}
+        fields = {"status": self.profile.status, "source": self.path, "where": self.where}
+        return {**fields, "record": self.profile.record.to_json()}
 
 
 def opened(

@@ -1,4 +1,4 @@
-"""The people of a table under the votes of all good trees: how they lie, one by one, one alone."""
+"""People under the votes of all good trees: their distribution, one by one, one alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

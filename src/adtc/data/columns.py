@@ -48,7 +48,7 @@ class Column:
         np.add.at(counts, self.codes, weights)
         return counts
 
-    def taken(self, rows: Rows) -> "Column":
+    def take(self, rows: Rows) -> "Column":
         """Return the column of some rows; values that none of them has are gone."""
         used, codes = ranked(self.codes[rows])
         present = used >= 0  # -1 is missing

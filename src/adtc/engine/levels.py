@@ -197,7 +197,7 @@ def upper_level(
 def _finished(stage: "_Tensors", monitor: Monitor) -> Piece:
     """Make a level in one go, or in parts where some of them are kept."""
     if monitor.checkpoint is None:
-        piece = stage.whole(monitor)
+        piece = stage.all_paths(monitor)
     else:
         units = range(len(stage.weights))
         complete(stage, units, monitor)
@@ -238,7 +238,7 @@ class _Tensors(ABC):
     pieces: dict[int, Piece] = field(default_factory=dict)  # by first unit
 
     @abstractmethod
-    def whole(self, monitor: Monitor) -> Piece:
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths, in jobs that write into one pool."""
 
     @abstractmethod
@@ -321,7 +321,7 @@ class LastLevel(_Tensors):
         firsts: list[int] = literals.reshape(-1, 2).sum(axis=1).tolist()
         return firsts
 
-    def whole(self, monitor: Monitor) -> Piece:
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths."""
         run = self._opened(self._single())
         jobs = self._jobs(monitor.threads)
@@ -403,7 +403,7 @@ class UpperLevel(_Tensors):
         """Take all paths for equal."""
         return [1] * len(self.nodes)
 
-    def whole(self, monitor: Monitor) -> Piece:
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths."""
         lengths = self.below.stops - self.below.starts
         products = (self.level + 1) * int(lengths @ lengths)

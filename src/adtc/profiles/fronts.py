@@ -393,12 +393,12 @@ class Search:
     def _stage(self, stage: str, done: int, total: int) -> None:
         """Pass on the progress of a step until that of the whole front is known."""
         if self._share() is None:
-            self.monitor.report(f"{self._told()}; {stage}", done, total)
+            self.monitor.report(f"{self._progress_text()}; {stage}", done, total)
 
     def _report(self) -> None:
         share = self._share()
         if share is not None:
-            self.monitor.report(self._told(), int(share * _STEPS), _STEPS)
+            self.monitor.report(self._progress_text(), int(share * _STEPS), _STEPS)
 
     def _share(self) -> Fraction | None:
         """Tell how much of the second criterion's range is done, where there are two."""
@@ -410,6 +410,6 @@ class Search:
             return None
         return Fraction(first - self._found[-1].costs[other]) / Fraction(first - limit)
 
-    def _told(self) -> str:
+    def _progress_text(self) -> str:
         n = len(self._found)
         return f"front, {n:,} point{'s'[: n != 1]} found"

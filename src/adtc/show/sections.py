@@ -35,30 +35,34 @@ def note_html(note: str | None) -> str:
 def finding_html(profile: Profile, whole: Profile, where: str | None, shown: Exhibits) -> str:
     """Write the finding: the number of trees in large letters, then the sentences."""
     n = profile.count
-    told = [finding.count_sentence(profile, whole, where)]
+    sentences = [finding.count_sentence(profile, whole, where)]
     if profile.status == "partial":
-        told.append(finding.asked_sentence(profile, where))
+        sentences.append(finding.asked_sentence(profile, where))
     if not n:
         near = [] if where is None else [str(one) for one in views.nearest_in(whole, where)]
         nearest = (
             f'<p class="note">The nearest that trees come:</p>{list_html(near)}' if near else ""
         )
-        return f'<p class="answer">No tree exists</p>{_sentences(told)}{nearest}'
+        return f'<p class="answer">No tree exists</p>{_sentences(sentences)}{nearest}'
     if shown.front is not None:
-        told += finding.best_sentences(shown.front, shown.ends)
+        sentences += finding.best_sentences(shown.front, shown.ends)
     elif (good := main_criteria(profile)[0]) is not None:
-        told.append(finding.single_sentence(profile, good))
-    said = finding.trees_text(n)
+        sentences.append(finding.single_sentence(profile, good))
+    answer = finding.trees_text(n)
     size = f"About 10<sup>{profile.log10:.2f}</sup>. " if len(str(n)) > _LONG else ""
-    exact = f'In full: <span class="mono">{grouped(n)}</span>. ' if said.startswith("about") else ""
+    exact = (
+        f'In full: <span class="mono">{grouped(n)}</span>. ' if answer.startswith("about") else ""
+    )
     return (
-        f'<p class="answer">{said}<small>{size}{exact}The count is {profile.status}.</small></p>'
-        f"{_sentences(told)}"
+        f'<p class="answer">{answer}<small>{size}{exact}The count is {profile.status}.</small></p>'
+        f"{_sentences(sentences)}"
     )
 
 
-def _sentences(told: Sequence[str]) -> str:
-    return '<div class="finding">' + "".join(f"<p>{escaped(one)}</p>" for one in told) + "</div>"
+def _sentences(sentences: Sequence[str]) -> str:
+    return (
+        '<div class="finding">' + "".join(f"<p>{escaped(one)}</p>" for one in sentences) + "</div>"
+    )
 
 
 def figures(
@@ -331,9 +335,11 @@ def definitions_html(profile: Profile) -> str:
     """Write what every metric means, with its formula."""
     rows = []
     for name in profile.names:
-        told = words.definition(profile, name)
-        formula = formula_html(told.formula) if told.formula else "counted, not computed"
-        rows.append([f"<code>{escaped(name)}</code>", escaped(told.about), formula])
+        definition = words.definition(profile, name)
+        formula = (
+            formula_html(definition.formula) if definition.formula else "counted, not computed"
+        )
+        rows.append([f"<code>{escaped(name)}</code>", escaped(definition.about), formula])
     legend = f'<p class="note">{escaped(" ".join(words.glossary(profile)))}</p>'
     head = ["metric", "meaning", "formula"]
     return legend + table_html(head, rows, wordy=True)

@@ -119,7 +119,7 @@ class StreamSheet:
         return self.reading_of.weights
 
     @property
-    def told_twice(self) -> tuple[str, ...]:
+    def repeated(self) -> tuple[str, ...]:
         """No column: in a stream, columns of one name cannot be compared, and are refused."""
         return ()
 
@@ -139,12 +139,12 @@ class StreamSheet:
     @property
     def reading(self) -> str:
         """Say how the table was read, and what is estimated."""
-        told = f"{self.n_rows:,} rows were read in batches; all counts and cuts are exact"
+        sentence = f"{self.n_rows:,} rows were read in batches; all counts and cuts are exact"
         many = [c for c in self.columns if not self.summaries[c].complete]
         if not many:
-            return told
+            return sentence
         listed = ", ".join(f"'{c}'" for c in many[:3]) + ", …" * (len(many) > 3)  # noqa: PLR2004
-        return f"{told}, the number of different values of {listed} is estimated within 5 %"
+        return f"{sentence}, the number of different values of {listed} is estimated within 5 %"
 
     def chosen(self, column: str) -> bool:
         """Tell whether the user said how to read a column, by its type or its cuts."""

@@ -139,10 +139,10 @@ class _ByGroup(ABC):
 
 def share_json(name: str, share: Share) -> dict[str, Any]:
     """Write a share as a float and, if it is exact, as text."""
-    told: dict[str, Any] = {name: None if share is None else float(share)}
+    fields: dict[str, Any] = {name: None if share is None else float(share)}
     if not isinstance(share, float):
-        told[f"{name}_exact"] = None if share is None else str(share)
-    return told
+        fields[f"{name}_exact"] = None if share is None else str(share)
+    return fields
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
