@@ -82,8 +82,8 @@ coverage: $(READY) ## see how often intervals cover and brackets hold, over 1,00
 bench-forecasts: $(READY) ## forecast questions, answer them, and print both
 	$(BIN)/python benchmarks/forecasts.py
 
-bench-large: $(READY) ## ask deep and wide questions; print what they took
-	$(BIN)/python benchmarks/large.py
+bench-large: $(READY) ## ask deep and wide questions, other tools too; print what they took
+	$(BIN)/python benchmarks/large.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)

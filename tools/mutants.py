@@ -1,20 +1,23 @@
 """Break the code on purpose, one place at a time, and see a named test go red.
 
-    python tools/mutants.py [PART OF A NAME ...] [--record]
+    python tools/mutants.py [PART OF A NAME ...] [--record] [--missing]
 
 The list is ``tools/mutants.toml``: a file, the text there, what takes its place, and the test that
 must notice. All happens in copies in ``build/mutants``: of the package for changes in Python, of
 the core's sources for changes in C++, where only what changed is compiled again, at the portable
 level. A named test is run on the unchanged copy first. ``--record`` puts each mutant into the docs
 as soon as it was tried, with the commit; those not tried keep their line while their patch is the
-same.
+same. ``--missing`` tries those that have no line with red.
 """
 
 import argparse
 import hashlib
+import math
 import os
 import re
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import sysconfig
@@ -38,7 +41,8 @@ COPY, BUILD, COMPILED = PLACE / "copy", PLACE / "build", PLACE / "package"
 PAGE = ROOT / "docs" / "hardening.md"
 HEAD = ["what is broken", "file", "noticed by", "test", "date", "commit", "patch"]
 GREEN, RED = 0, 1  # pytest's exit codes
-SECONDS = 900
+NOTICED = (signal.SIGXCPU, signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGFPE)
+SECONDS = 900  # of CPU time for a test without any mutant
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,16 @@ def main() -> int:
     """Try the mutants whose name holds one of the words; all without any."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*")
+    parser.add_argument("--missing", action="store_true", help="only what is not seen red yet")
     parser.add_argument("--record", action="store_true", help=f"write into {PAGE.name}")
     given = parser.parse_args()
     listed = tomllib.loads((ROOT / "tools" / "mutants.toml").read_text("utf-8"))["mutant"]
     mutants = [Mutant(**one) for one in listed]
     chosen = [m for m in mutants if not given.words or any(w in m.name for w in given.words)]
+    if given.missing:
+        lines = page.rows(PAGE.read_text("utf-8"), "mutants")
+        red = {(line["what is broken"], line["patch"]) for line in lines if line["test"] == "red"}
+        chosen = [mutant for mutant in chosen if (mutant.name, mutant.patch) not in red]
     for mutant in mutants:
         check(mutant)
     prepare(any(mutant.compiled for mutant in chosen))
@@ -112,26 +121,28 @@ def check(mutant: Mutant) -> None:
 
 def tried(mutant: Mutant) -> tuple[str, str]:
     """Apply a mutant, run its test, and put everything back; say what came, and of which test."""
-    if not green_before(mutant.test, mutant.package):
-        sys.exit(f"the test {mutant.test} fails without any mutant")
+    enough = 60 + 10 * seconds_without(mutant.test, mutant.package)
     path = mutant.copy
     content = path.read_text("utf-8")
     path.write_text(content.replace(mutant.old, mutant.new), "utf-8")
     try:
         if mutant.compiled and not built():
             return "not built", mutant.test
-        code, failed = tested(mutant.test, mutant.package)
+        code, failed, _ = tested(mutant.test, mutant.package, enough)
     finally:
         path.write_text(content, "utf-8")  # compiled again together with the next mutant
     return {RED: "red", GREEN: "SURVIVED"}.get(code, f"code {code}"), failed or mutant.test
 
 
 @cache
-def green_before(test: str, package: Path) -> bool:
-    """Run a test on the unchanged package."""
+def seconds_without(test: str, package: Path) -> int:
+    """Run a test on the unchanged package, where it must pass; return the CPU seconds it took."""
     if package == COMPILED and not built():
         sys.exit("the core cannot be built")
-    return tested(test, package)[0] == GREEN
+    code, _, seconds = tested(test, package, SECONDS)
+    if code != GREEN:
+        sys.exit(f"the test {test} fails without any mutant")
+    return seconds
 
 
 def prepare(compiled: bool) -> None:
@@ -181,10 +192,11 @@ def built() -> bool:
     return True
 
 
-def tested(test: str, package: Path) -> tuple[int, str]:
-    """Run a test on a package: pytest's exit code, and what failed first.
+def tested(test: str, package: Path, seconds: int) -> tuple[int, str, int]:
+    """Run a test on a package: pytest's exit code, what failed first, and the CPU seconds it took.
 
-    -S keeps the hook of an editable installation out.
+    What takes more of them than allowed, or crashes, is red, too. -S keeps the hook of an editable
+    installation out.
     """
     environment = {
         **os.environ,
@@ -192,16 +204,26 @@ def tested(test: str, package: Path) -> tuple[int, str]:
         "PYTHONDONTWRITEBYTECODE": "1",
         "CI": "1",  # Hypothesis then draws the same examples each time
     }
-    command = [sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", test]
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, check=False, timeout=SECONDS,
-            stdout=subprocess.PIPE, text=True,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return RED, ""  # a loop without end is noticed, too
+    command = [
+        sys.executable, "-S", "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider",
+        "--assert=plain", "--tb=no", test,  # to compare long lists for the reader takes minutes
+    ]  # fmt: skip
+    before = _used()
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, check=False, stdout=subprocess.PIPE, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5)),
+    )  # fmt: skip
+    took = math.ceil(_used() - before)
     failed = re.search(r"^(?:FAILED|ERROR) ([^\s\[]+)", done.stdout, re.MULTILINE)
-    return done.returncode, failed[1] if failed else ""
+    if -done.returncode in NOTICED:
+        return RED, f"{test}: {signal.Signals(-done.returncode).name}", took
+    return done.returncode, failed[1] if failed else "", took
+
+
+def _used() -> float:
+    """Return the CPU seconds of all processes that were waited for."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def recorded(content: str, mutants: list[Mutant], row: dict[str, str]) -> str:
