@@ -182,7 +182,7 @@ def _ways_view(choices: Choices, data: Data, best: Best | None) -> list[View]:
         ),
     ]
     ordered = sorted({way.best for _, _, way in ways if way.best is not None})
-    place = {value: at for at, value in enumerate(ordered)}
+    place: dict[Value, int] = {value: at for at, value in enumerate(ordered)}
     return [
         {
             "step": str(step),

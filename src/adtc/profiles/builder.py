@@ -113,7 +113,8 @@ class _Order:
         top, bottom = (
             int(part[self.cells[place]]) for part in (self.column.top, self.column.bottom)
         )
-        return as_integer(Fraction(top, bottom))
+        found: Value = as_integer(Fraction(top, bottom))
+        return found
 
 
 class Builder:
