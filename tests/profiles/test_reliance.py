@@ -14,7 +14,7 @@ import adtc
 import oracle
 from adtc import _core
 from adtc.engine.circuit import core_circuit
-from adtc.errors import QueryError
+from adtc.errors import QueryError, TooLargeError
 from adtc.profiles.reliance import reliance_range
 from adtc.show.ranges import range_data
 from strategies import problems
@@ -173,7 +173,34 @@ def test_many_variables_are_walked_in_parts(monkeypatch):
     together = adtc.reliance(DATA, space, where)
     monkeypatch.setattr("adtc.engine.switched._CELL_BYTES", 2**60)  # one at a time
     assert adtc.reliance(DATA, space, where) == together
+
+    def too_large(*_):
+        raise TooLargeError("no room")
+
+    monkeypatch.setattr("adtc.profiles.reliance.switched_errors", too_large)
+    assert ends_of(adtc.reliance(DATA, space, where)) == ends_of(together)
     assert len(together) == len(DATA.features)
+
+
+def test_wide_keys_and_heavy_rows(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y, weights = rng.integers(0, 2, (40, 5)), rng.integers(0, 2, 40), rng.integers(1, 5, 40)
+
+    where = "error <= 1.05 * least(error) and size != 6"
+
+    def table(times):
+        return adtc.Data.from_arrays(X, y, weights=weights * times)
+
+    def ends(data):
+        space = adtc.Space(max_depth=3)
+        return ends_of(adtc.reliance(data, space, where, variant="reliance_lossless"))
+
+    narrow = ends(table(1))
+    assert ends(table(2**24)) == narrow  # too heavy for the walk: pairs of rows exceed 64 bits
+    monkeypatch.setattr("adtc.engine.plan._NARROW", 200)
+    data = table(1)
+    assert adtc.profile(data, adtc.Space(max_depth=3), ["error"], where=where).keys.ndim == 2
+    assert ends(data) == narrow
 
 
 def test_the_walk_refuses_what_does_not_belong_together():

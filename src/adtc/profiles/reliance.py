@@ -10,6 +10,7 @@ the variable shuffled. One walk over the good trees finds these for all variable
 """
 
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -303,8 +304,9 @@ class _GoodTrees:
             return {}
         served = {c: own for c, own in columns.items() if can_switch(source.circuit, own)}
         found: dict[str, RelianceRange] = {}
-        for some in switched_errors(source.circuit, by_errors.keys, served, monitor):
-            found |= self._ends(some, by_errors.column("error").top)
+        with suppress(TooLargeError):  # columns that are left take runs of their own
+            for some in switched_errors(source.circuit, by_errors.keys, served, monitor):
+                found |= self._ends(some, by_errors.column("error").top)
         return found
 
     def _ends(self, some: Switched, errors: Column) -> dict[str, RelianceRange]:
@@ -349,8 +351,10 @@ class _GoodTrees:
         return make_profile(self.data, self.space, metrics, where=self.good, **self.options)
 
     def later(self, column: str) -> Profile:
-        """Do the same after the run, whose limits and progress are past."""
-        return replace(self, options={**self.options, "monitor": None}).profile(column)
+        """Do the same after the run, whose time and progress are past."""
+        past: Monitor = self.options.get("monitor") or Monitor()
+        monitor = Monitor(memory_limit=past.memory_limit, threads=past.threads, exact=True)
+        return replace(self, options={**self.options, "monitor": monitor}).profile(column)
 
     def range_of(self, made: Profile, column: str) -> RelianceRange:
         """Read the ends off a profile by reliance, with a tree each."""
