@@ -460,6 +460,13 @@ def _cases() -> list[Case]:
             partial(number, where="acc >= 0.82 and dp <= 0.02"),
             0,
         ),
+        Case(
+            "fair-trees",
+            "adult",
+            space(4, relminsup="0.01"),
+            partial(number, where=_FAIR),
+            826446641436151,
+        ),
     ]
     # small questions, asked again of the same table: what is left is Python
     found += [

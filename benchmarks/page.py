@@ -1,7 +1,8 @@
 """Fill the docs pages from what the commands wrote; the prose around it is written by hand.
 
 ``page.py benchmarks`` reads ``results/own.json`` (`make bench`), ``results/against.json``
-(`make bench-against`) and ``results/peers.json`` (`make bench-peers`); ``page.py paper FOLDER``
+(`make bench-against`), ``results/startup.json`` (`make bench-startup`) and ``results/peers.json``
+(`make bench-peers`); ``page.py paper FOLDER``
 reads the folder of `adtc paper`. A page holds marked places, ``<!-- name -->`` to
 ``<!-- /name -->``; what there is a result for is replaced, all else stays as it is.
 """
@@ -44,6 +45,19 @@ def table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
+def rows(page: str, name: str) -> list[dict[str, str]]:
+    """Read the table at a marked place back, as text by the names of its columns."""
+    place = re.search(f"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    lines = [line for line in place[1].splitlines() if line.startswith("| ")] if place else []
+    cells = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in lines]
+    head = cells[0] if cells else []
+    return [dict(zip(head, (_uncelled(c) for c in row), strict=True)) for row in cells[2:]]
+
+
+def _uncelled(cell: str) -> str:
+    return cell[1:-1] if cell.startswith("`") else cell.replace("\\|", "|")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -67,6 +81,13 @@ def against_parts(told: dict[str, Any]) -> dict[str, str]:
             f"Geometric mean of {len(told['lines'])} ratios: {told['mean']:.2f}."
         ),
         "against table": table(head, told["lines"]),
+    }
+
+
+def startup_parts(told: dict[str, Any]) -> dict[str, str]:
+    return {
+        "startup machine": f"`make bench-startup`: {machine.in_words(told['machine'])}.",
+        "startup table": table(["what", "CPU seconds", "beside"], told["lines"]),
     }
 
 
@@ -228,7 +249,12 @@ def paper_summary(told: dict[str, Any]) -> str:
 def main(kind: str = "", folder: str = "") -> None:
     if kind == "benchmarks":
         parts: dict[str, str] = {}
-        makers = {"own": own_parts, "against": against_parts, "peers": peers_parts}
+        makers = {
+            "own": own_parts,
+            "against": against_parts,
+            "startup": startup_parts,
+            "peers": peers_parts,
+        }
         for name, make in makers.items():
             path = RESULTS / f"{name}.json"
             if path.exists():

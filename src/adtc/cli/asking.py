@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from adtc.cli import completion
+from adtc.cli.executing import opened_run
 from adtc.cli.group import INTERRUPTED, main
 from adtc.cli.options import (
     FURTHER,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from adtc.data.stream.streamed import StreamSheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
+    from adtc.errors import LimitError
 
 
 T = TypeVar("T")
@@ -77,7 +79,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
-        given[RUN] = _with_client(_with_checkpoint(given[RUN]))
+        given[RUN] = opened_run(given[RUN])
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -93,12 +95,27 @@ class Asked:
     def limits(self) -> dict[str, Any]:
         """Give what a `Monitor` is to watch; what does not fit is answered unless told else."""
         given = {name: value for name, value in self.run.items() if name != "engine"}
-        return {"exact": False, **given}
+        return {"exact": False, "spare": _SPARE, **given}
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
+        from adtc.errors import LimitError
+
         options |= {"define": self.define, "engine": self.engine}
-        return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
+        try:
+            return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
+        except LimitError as error:  # the watch may stop a run before it does so itself
+            raise self._advised(error, about[0]) from None
+
+    def _advised(self, error: "LimitError", data: Any) -> "LimitError":
+        """Let a refusal name what would fit."""
+        from adtc.data import Data
+        from adtc.engine.forecast.advice import advised
+
+        if not isinstance(data, Data):
+            return error
+        monitor, budgets = self.monitor(), int(bool(self.where))
+        return advised(error, data, self.space(), axes=0, budgets=budgets, monitor=monitor)
 
     def under_limits(self, work: "Callable[[Monitor], T]") -> T:
         """Do work that takes a monitor under the limits given, and watch over it."""
@@ -107,7 +124,7 @@ class Asked:
 
     def announce(self, data: "Data", *, constrained: bool = False) -> None:
         """Say on stderr that a run will take long, unless limits or --quiet are given."""
-        from adtc.engine.forecast.advice import announcement
+        from adtc.engine.forecast.announcing import announcement
 
         quiet = click.get_current_context().meta.get(str(QUIET.name))
         if quiet or self.run.keys() & {"time_limit", "memory_limit"} or self.engine == "spec":
@@ -141,7 +158,7 @@ class Asked:
                     f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
                 )
             limits |= {"memory_limit": most - held, "resident_limit": most}
-        return Monitor(**limits, started=self.started, patient=True, spare=_SPARE)
+        return Monitor(**limits, started=self.started, patient=True)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -309,42 +326,6 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
-
-
-def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
-    """Open the folder that parts of the run are kept in, if one is given."""
-    from adtc.errors import QueryError
-
-    resume = run.pop("resume", False)
-    if "checkpoint" not in run:
-        if resume:
-            raise QueryError("--resume goes on from a folder: give it with --checkpoint FOLDER.")
-        return run
-    from adtc.engine.executors.checkpoint import Checkpoint
-
-    return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
-
-
-def _with_client(run: dict[str, Any]) -> dict[str, Any]:
-    """Connect to the workers, if some are to compute, until the command ends."""
-    from adtc.errors import QueryError
-
-    address, insecure = run.pop("dask", None), run.pop("insecure", False)
-    if address is None:
-        if insecure:
-            raise QueryError("--insecure is about a cluster: give its address with --dask ADDRESS.")
-        return run
-    if "checkpoint" in run:
-        raise QueryError(
-            "parts are kept on this machine or computed on others: give either --checkpoint or "
-            "--dask."
-        )
-    from adtc.engine.executors.workers import connected
-    from adtc.engine.monitor import usable_cores
-
-    workers = run.get("threads") or usable_cores()
-    found = connected(address, insecure=insecure, workers=workers)
-    return {**run, "client": click.get_current_context().with_resource(found)}
 
 
 def warn(sheet: "Outline", *, later: bool) -> None:

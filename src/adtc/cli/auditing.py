@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
-           help="Write the rows whose decision would change as CSV."),
+           help="Write the rows whose decision would change as CSV, numbered from 0."),
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
     Option("--note", metavar="TEXT", section=OUTPUT,
            help="What you want to say; it stands below the title."),
@@ -184,15 +184,15 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":
     """Read a tree from its JSON, or from a saved profile by its rank."""
-    import adtc
-    from adtc.cli.sources import is_saved
+    from adtc.cli.saved import is_saved
+    from adtc.cli.sources import load_exact
     from adtc.errors import QueryError
     from adtc.models import TreeModel
 
     if is_saved(tree):
         if not rank:
             raise QueryError(f"'{tree}' is a saved profile: say which of its trees with --rank.")
-        return adtc.load_profile(tree).tree(rank[0]).model
+        return load_exact(tree).tree(rank[0]).model
     if rank:
         raise QueryError(f"'{tree}' is no saved profile, so --rank chooses nothing: leave it out.")
     return TreeModel.from_json(Path(tree).read_text(encoding="utf-8"))

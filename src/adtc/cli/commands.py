@@ -7,7 +7,7 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import bounded, completion, modes, text
+from adtc.cli import beside, bounded, completion, modes, text
 from adtc.cli.asking import Asked, command, table_command
 from adtc.cli.infeasible import nearest_told
 from adtc.cli.options import Option, metric_names
@@ -58,7 +58,7 @@ def count(asked: Asked, **mode: Any) -> Answer:
     record = found.record
     assert record is not None  # of an answer
     if isinstance(found, adtc.Bracket) and not interrupted():
-        found = modes.tightened(found, asked, data)
+        found = beside.tightened(found, asked, data)
         record.status = found.status
     nearest, told = nearest_told(asked, data) if found.upper == 0 else ({}, [])
     return Answer(

@@ -12,7 +12,8 @@ from adtc.cli.asking import FILE_ONLY, Asked
 from adtc.cli.options import FILE, OUTPUT, Option, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
-from adtc.cli.sources import Opened, is_saved, opened, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.profiles.people import VoteShares
@@ -106,7 +107,7 @@ def votes(
     files = _write(found, path, plot, curve, wanted.by_group)
     curves: dict[str, Any] = {}
     if multiplicity is not None:
-        curves["multiplicity"] = _draw_multiplicity(asked, source, wanted, multiplicity)
+        curves["multiplicity"] = _plot_multiplicity(asked, source, wanted, multiplicity)
         files.append(str(multiplicity))
     return Answer(
         {
@@ -251,7 +252,7 @@ def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None
         )
 
 
-def _draw_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
+def _plot_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
     """Draw ambiguity and discrepancy by tolerance; return them for programs."""
     baseline = str(wanted.baseline)
     found = asked.under_limits(

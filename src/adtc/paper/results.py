@@ -25,14 +25,14 @@ class Panel:
     ----------
     rows
         The numbers, the first row names the columns.
-    draw
+    paint
         Makes the picture.
     """
 
     name: str
     title: str
     rows: Rows
-    draw: Callable[[], Picture]
+    paint: Callable[[], Picture]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Result:
         for panel in self.panels:
             stem = f"{name}-{panel.name}"
             write_csv(folder / f"{stem}.csv", _texts(panel.rows))
-            picture = panel.draw()
+            picture = panel.paint()
             for suffix in (".png", ".svg"):
                 picture.save(folder / f"{stem}{suffix}")
             files += [f"{stem}{suffix}" for suffix in (".csv", ".png", ".svg")]

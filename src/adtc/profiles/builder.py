@@ -110,11 +110,9 @@ class _Order:
         """Return the value at a place."""
         if place == LAST:
             return None
-        top, bottom = (
-            int(part[self.cells[place]]) for part in (self.column.top, self.column.bottom)
-        )
-        found: Value = as_integer(Fraction(top, bottom))
-        return found
+        at = self.cells[place]
+        value: Value = as_integer(Fraction(int(self.column.top[at]), int(self.column.bottom[at])))
+        return value
 
 
 class Builder:

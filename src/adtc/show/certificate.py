@@ -13,9 +13,10 @@ from adtc.algebra.trees import from_json
 from adtc.atomic import write_whole
 from adtc.certificates.certificate import Certificate
 from adtc.data import Data, datasets
+from adtc.engine.score import as_integer
 from adtc.models import TreeModel
 from adtc.models.small import SMALL
-from adtc.profiles.writing import fixed, grouped
+from adtc.profiles.writing import grouped, percentage
 from adtc.show import provenance, words
 from adtc.show.document import document
 from adtc.show.finding import value_text
@@ -273,12 +274,8 @@ def _checking(told: dict[str, Any]) -> str:
 
 
 def _number(text: str | None) -> str:
-    return "undefined" if text is None else value_text(_plain(Fraction(text)))
+    return "undefined" if text is None else value_text(as_integer(Fraction(text)))
 
 
 def _percent(text: str | None) -> str:
-    return "undefined" if text is None else f"{fixed(100 * Fraction(text), 1)} %"
-
-
-def _plain(value: Fraction) -> Fraction | int:
-    return int(value) if value.denominator == 1 else value
+    return percentage(None if text is None else Fraction(text))

@@ -26,7 +26,7 @@ def commands(profile: Profile, command: str | None) -> list[str]:
 
 
 def python_call(profile: Profile) -> str:
-    """Write the call of `adtc.profile` that makes a profile, from its record.
+    """Write the call that makes a profile, from its record.
 
     Examples
     --------
@@ -39,7 +39,18 @@ def python_call(profile: Profile) -> str:
     asked = profile.record.question
     metrics = asked.get("metrics", list(profile.names))
     where = f", where={asked['where']!r}" if asked.get("where") else ""
-    return f"adtc.profile(data, {space_call(profile.record)},\n             {metrics!r}{where})"
+    start = f"adtc.{asked.get('ask', 'profile')}("
+    how = "".join(f", {name}={value!r}" for name, value in _how(profile.record))
+    space = space_call(profile.record)
+    return f"{start}data, {space},\n{' ' * len(start)}{metrics!r}{where}{how})"
+
+
+def _how(run: RunRecord) -> list[tuple[str, Any]]:
+    """List the options of a bounded or an estimated run."""
+    told = {name: run.details.get(name) for name in ("width", "draws", "confidence")}
+    return [
+        (name, value) for name, value in {**told, "seed": run.seed}.items() if value is not None
+    ]
 
 
 def space_call(run: RunRecord) -> str:

@@ -1,14 +1,13 @@
 """The sections of a report as HTML: the finding, pictures, fronts, trees, groups, definitions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.audits.rates import group_counts
 from adtc.profiles.crosstab import Crosstab
-from adtc.profiles.generalization import Generalization
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
@@ -63,7 +62,7 @@ def _sentences(told: Sequence[str]) -> str:
 
 
 def figures(
-    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: range
+    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: Iterable[int]
 ) -> str:
     """Write some of the landscapes, each with its exact counts as a table."""
     if not profile.count:
@@ -100,26 +99,6 @@ def _figure(at: int, table: Crosstab, front: Front | None) -> str:
     )
 
 
-def generalization_html(profile: Profile) -> str:
-    """Say how the trees do on further tables, if the profile has a metric on both."""
-    known = [table["name"] for table in profile.record.data.get("tables", ())]
-    pairs = [words.of_table(name) for name in profile.names]
-    both = [(t, name) for t, name in pairs if t in known and name in profile.metrics]
-    if not both or not profile.count:
-        return ""
-    return "".join(_generalization(profile.generalization(str(t), metric=name)) for t, name in both)
-
-
-def _generalization(found: Generalization) -> str:
-    rows = [[exact_text(x) or "", grouped(n)] for x, n in found.steps()]
-    name = f"{found.table}.{found.metric}"
-    return (
-        f"<h3>{title_html(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
-        f"{escaped(found.defined_by)}; a table that chose them flatters them.</p>"
-        f"{table_html(['loss of more than', 'trees'], rows)}"
-    )
-
-
 def _both(table: Crosstab) -> str:
     return " and ".join(title_html(name) for name in (table.x, table.y))
 
@@ -152,7 +131,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
         if len(main) > _MANY:
             said = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
             table = f"<details open><summary>{said} of the front</summary>{table}</details>"
-        text += table + _drawn_note(shown)
+        text += table + _front_note(shown)
         text += "".join(tree_card(one, whole, small) for one in shown.on_front)
     for front in rest:
         title = " and ".join(map(title_html, front.names))
@@ -164,7 +143,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
     return text
 
 
-def _drawn_note(shown: Exhibits) -> str:
+def _front_note(shown: Exhibits) -> str:
     if not shown.on_front or shown.front is None:
         return ""
     drawn, n = len(shown.on_front), len(shown.front)
@@ -278,7 +257,7 @@ def tree_body(model: TreeModel, small: int, name: str) -> tuple[str, str]:
 
 
 def _width(picture: str) -> float:
-    """Read the width of a drawn tree: it may shrink on small screens, but not until unreadable."""
+    """Read a picture's width: it may shrink on small screens, but not until unreadable."""
     found = re.search(r'width="([\d.]+)"', picture)
     return float(found[1]) if found else 0.0
 

@@ -267,7 +267,8 @@ def conventions(run: RunRecord) -> list[str]:
         *(f"{part[0].upper()}{part[1:]}." for part in tests_in_words(space)),
         "A rate whose denominator is 0 is undefined: it satisfies no condition and is never shown "
         "as 0.",
-        "Numbers are exact: ratios are compared as fractions, and 0.1 means one tenth.",
+        f"{'Comparisons' if run.status in ('bounded', 'estimated') else 'Numbers'} are exact: "
+        f"ratios are compared as fractions, and 0.1 means one tenth.",
     ]
 
 
@@ -286,6 +287,7 @@ def record(run: RunRecord) -> list[tuple[str, str]]:
     ]
     return [
         ("Kind of answer", exact[run.status]),
+        *_inexact(run),
         *limits,
         ("Software", f"adtc {run.version}, {_ENGINES.get(run.engine, run.engine)} engine"),
         ("Time", f"{run.seconds:.2f} s"),
@@ -293,6 +295,24 @@ def record(run: RunRecord) -> list[tuple[str, str]]:
         ("Cells", f"{grouped(run.num_cells)} combinations of metric values kept (num_cells)"),
         ("Data fingerprint", str(run.data["fingerprint"])),
     ]
+
+
+def _inexact(run: RunRecord) -> list[tuple[str, str]]:
+    """List what repeats a bounded or an estimated run."""
+    told, details = [], run.details
+    if "width" in details:
+        told.append(("Steps", rows_text(details["width"])))
+    if "confidence" in details:
+        drawn = f"{many(details['draws'], 'tree')}, seed {run.seed}"
+        told.append(("Drawn", f"{drawn}; confidence {details['confidence']:g}"))
+    if "filtered" in details:
+        told.append(("Filtered after the run", " and ".join(f"({f})" for f in details["filtered"])))
+    return told
+
+
+def rows_text(rows: float) -> str:
+    """Write a number of rows, which may be a part of one."""
+    return f"{rows:,g} {'row' if rows == 1 else 'rows'}"
 
 
 def many(n: Any, one: str, several: str | None = None) -> str:

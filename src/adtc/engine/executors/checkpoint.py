@@ -289,4 +289,7 @@ def _read(file: IO[bytes], header: dict[str, Any]) -> Arrays:
     names = told.pop("arrays")
     if told != header:
         raise ValueError("the part is another one")
-    return {name: np.load(file, allow_pickle=False) for name in names}
+    try:
+        return {name: np.load(file, allow_pickle=False) for name in names}
+    except Exception as error:  # headers are Python expressions: their errors are of all kinds
+        raise ValueError("an array of the part cannot be read") from error

@@ -32,6 +32,7 @@ from adtc.engine.forecast.pricing import (
     tensor_bytes,
     tensor_seconds,
 )
+from adtc.engine.forecast.sharing import estimate_fits, fits_memory
 from adtc.engine.forecast.wording import (
     AxisRange,
     FilteredAtom,
@@ -358,18 +359,20 @@ def _tried(
 def _status(explanation: Explanation, monitor: Monitor) -> Status | Literal["unknown"] | None:
     """Say what kind of answer a question would get within limits.
 
-    A question that does not fit is answered for the deepest depth that does; where that is hardly
-    foreseen, only bounds known from the start are left.
+    A question that does not fit is answered for the deepest depth that does; where metrics are
+    asked for and there is time, drawn trees tell about the asked one (`sharing`).
     """
-    needed = (explanation.memory or 0) + (explanation.tensor_memory or 0)
     left = monitor.time_left
-    fits = explanation.refusal is None and needed <= monitor.memory
+    fits = fits_memory(explanation, monitor)
     fits = fits and (left is None or explanation.seconds <= left * monitor.threads)
     if fits:
         return (
             "exact" if explanation.engine == "spec" or explanation.cells is not None else "unknown"
         )
-    return "partial" if monitor.answers else None
+    if not monitor.answers:
+        return None
+    drawn = bool(explanation.axes) and estimate_fits(explanation, monitor)
+    return "estimated" if drawn else "partial"
 
 
 def analyze(
