@@ -76,9 +76,9 @@ def _paint_usage(chart: _Chart, data: UsageData) -> None:
     for place, share, text, necessary in zip(
         places, data.shares, data.texts, data.necessary, strict=True
     ):
-        said = "necessary" if necessary else text
+        label = "necessary" if necessary else text
         chart.ax.annotate(
-            said, (share, place), (2, 0), textcoords="offset points", fontsize=chart.size - 1,
+            label, (share, place), (2, 0), textcoords="offset points", fontsize=chart.size - 1,
             va="center",
         )  # fmt: skip
     if data.left_out:
