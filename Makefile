@@ -10,7 +10,7 @@ CORE := CMakeLists.txt $(SOURCES)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer coverage bench-large
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-startup bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer coverage bench-large
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -82,11 +82,15 @@ coverage: $(READY) ## see how often intervals cover and brackets hold, over 1,00
 bench-forecasts: $(READY) ## forecast questions, answer them, and print both
 	$(BIN)/python benchmarks/forecasts.py
 
-bench-large: $(READY) ## ask deep and wide questions; print what they took
-	$(BIN)/python benchmarks/large.py
+bench-large: $(READY) ## ask deep and wide questions, other tools too; print what they took
+	$(BIN)/python benchmarks/large.py; code=$$?; $(BIN)/python benchmarks/page.py benchmarks && exit $$code
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)
+	$(BIN)/python benchmarks/page.py benchmarks
+
+bench-startup: $(READY) ## measure a first question, a whole command and the build
+	$(BIN)/python benchmarks/startup.py --build
 	$(BIN)/python benchmarks/page.py benchmarks
 
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers
@@ -107,12 +111,12 @@ stub: $(READY) ## write the typed stub of the native core anew
 sanitize: $(READY) ## run the core's tests with every access and operation checked
 	$(BIN)/python tools/sanitize.py
 
-# Less than a million inputs (COUNT=20000) or some time (SECONDS=120) leave the record as it is.
+# Less than a million inputs (COUNT=20000) or some time (SECONDS=120) leave the record as it is; SEED=2 makes others.
 fuzz: $(READY) ## try a million broken inputs, and put the record into the documentation
-	$(BIN)/python tools/fuzz $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
+	$(BIN)/python tools/fuzz $(if $(SEED),--seed $(SEED)) $(if $(COUNT)$(SECONDS),$(if $(COUNT),--count $(COUNT)) $(if $(SECONDS),--seconds $(SECONDS)),--record)
 
 mutants: $(READY) ## break every optimisation on purpose; a named test must notice each (ONLY=words)
-	$(BIN)/python tools/mutants.py $(if $(ONLY),$(ONLY),--record)
+	$(BIN)/python tools/mutants.py $(ONLY) --record
 
 clean: ## remove what was built
 	rm -rf $(VENV) build docs/_build docs/reference/generated dist .pytest_cache .mypy_cache .ruff_cache

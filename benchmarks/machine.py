@@ -32,12 +32,15 @@ def in_words(told: dict[str, Any]) -> str:
 
 
 def commit() -> str:
-    """Name the commit, with a mark if files differ from it."""
-    done = subprocess.run(
-        ["git", "describe", "--always", "--dirty=, changed since", "--exclude=*"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    return done.stdout.strip() or "unknown"
+    """Name the commit, with a mark if files differ from it (pages, where figures go, aside)."""
+    name = _git("describe", "--always", "--exclude=*")
+    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/*.md")
+    return f"{name or 'unknown'}{', changed since' if changed else ''}"
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip()
 
 
 def processor() -> str:

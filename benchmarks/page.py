@@ -1,9 +1,11 @@
 """Fill the docs pages from what the commands wrote; the prose around it is written by hand.
 
 ``page.py benchmarks`` reads ``results/own.json`` (`make bench`), ``results/against.json``
-(`make bench-against`) and ``results/peers.json`` (`make bench-peers`); ``page.py paper FOLDER``
-reads the folder of `adtc paper`. A page holds marked places, ``<!-- name -->`` to
-``<!-- /name -->``; what there is a result for is replaced, all else stays as it is.
+(`make bench-against`), ``results/startup.json`` (`make bench-startup`), ``results/peers.json``
+(`make bench-peers`) and ``results/large.json`` (`make bench-large`); ``page.py paper FOLDER`` reads
+the folder of `adtc paper`. A page holds marked
+places, ``<!-- name -->`` to ``<!-- /name -->``; what there is a result for is replaced, all else
+stays as it is.
 """
 
 import json
@@ -44,6 +46,19 @@ def table(head: Iterable[Any], rows: Iterable[Iterable[Any]]) -> str:
     return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
 
 
+def rows(page: str, name: str) -> list[dict[str, str]]:
+    """Read the table at a marked place back, as text by the names of its columns."""
+    place = re.search(f"<!-- {name} -->\n(.*?)<!-- /{name} -->", page, re.DOTALL)
+    lines = [line for line in place[1].splitlines() if line.startswith("| ")] if place else []
+    cells = [re.split(r" (?<!\\)\| ", line[2:-2]) for line in lines]
+    head = cells[0] if cells else []
+    return [dict(zip(head, (_uncelled(c) for c in row), strict=True)) for row in cells[2:]]
+
+
+def _uncelled(cell: str) -> str:
+    return cell[1:-1] if cell.startswith("`") else cell.replace("\\|", "|")
+
+
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -70,22 +85,47 @@ def against_parts(told: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def peers_parts(told: dict[str, Any]) -> dict[str, str]:
+def startup_parts(told: dict[str, Any]) -> dict[str, str]:
+    return {
+        "startup machine": f"`make bench-startup`: {machine.in_words(told['machine'])}.",
+        "startup table": table(["what", "CPU seconds", "beside"], told["lines"]),
+    }
+
+
+def large_parts(told: dict[str, Any]) -> dict[str, str]:
+    head = ["question", "CPU s", "wall s", "MB", "answer"]
+    versions = ", ".join(f"{package} {version}" for package, version in told["peers"].items())
+    return {
+        "large machine": f"`make bench-large`: {machine.in_words(told['machine'])}; {versions}.",
+        "large questions": table(head, told["questions"]),
+        "large peers": _peer_tables(_by_section(told["lines"]), "Deep and wide: "),
+    }
+
+
+def _by_section(lines: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    sections: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        sections.setdefault(line["section"], []).append(line)
+    return sections
+
+
+def _peer_tables(sections: dict[str, list[dict[str, Any]]], before: str = "") -> str:
     import peers
 
+    return "\n\n".join(
+        "\n".join([f"### {before}{section}", "", peers.HEAD, *map(peers.as_row, lines)])
+        for section, lines in sections.items()
+    )
+
+
+def peers_parts(told: dict[str, Any]) -> dict[str, str]:
     packages = [
         f"- {p['package']} {p['version']}" + f" (`{name}`)" * (name != p["package"])
         if p["version"]
         else f"- {p['package']}: left out, because it does not install here ({p['failure']})"
         for name, p in told["peers"].items()
     ]
-    sections: dict[str, list[dict[str, Any]]] = {}
-    for line in told["lines"]:
-        sections.setdefault(line["section"], []).append(line)
-    tables = [
-        "\n".join([f"### {section}", "", peers.HEAD, *map(peers.as_row, lines)])
-        for section, lines in sections.items()
-    ]
+    sections = _by_section(told["lines"])
     odd = [x for x in told["lines"] if x["agree"] and not x["agree"].startswith("yes")]
     compared = sum(bool(line["agree"]) for line in told["lines"])
     differing = [f"- {x['question']}, {x['peer']}: {x['agree']}" for x in odd]
@@ -95,7 +135,7 @@ def peers_parts(told: dict[str, Any]) -> dict[str, str]:
             f"{machine.in_words(told['machine'])}."
         ),
         "peers installed": "\n".join(packages),
-        "peers tables": "\n\n".join(tables),
+        "peers tables": _peer_tables(sections),
         "peers summary": "\n".join([*map("- {}".format, told["means"]), *_standings(sections)]),
         "peers differences": "\n".join(
             [f"{compared - len(odd)} of {compared} answers agree.", "", *differing]
@@ -228,7 +268,13 @@ def paper_summary(told: dict[str, Any]) -> str:
 def main(kind: str = "", folder: str = "") -> None:
     if kind == "benchmarks":
         parts: dict[str, str] = {}
-        makers = {"own": own_parts, "against": against_parts, "peers": peers_parts}
+        makers = {
+            "own": own_parts,
+            "against": against_parts,
+            "startup": startup_parts,
+            "peers": peers_parts,
+            "large": large_parts,
+        }
         for name, make in makers.items():
             path = RESULTS / f"{name}.json"
             if path.exists():

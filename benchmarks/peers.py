@@ -196,11 +196,16 @@ def line_of(case: Case, ours: Run, theirs: Run, agree: str) -> dict[str, Any]:
     }
 
 
-def compare(only: str | None, peers: Iterable[str], seconds: float) -> Iterator[dict[str, Any]]:
+def compare(
+    questions: Iterable[tuple[Case, tuple[str, ...]]],
+    only: str | None,
+    peers: Iterable[str],
+    seconds: float,
+) -> Iterator[dict[str, Any]]:
     """Run everything, and yield the lines of the tables as they come."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        for case, able in peer_cases.cases():
+        for case, able in questions:
             asked = [peer for peer in able if peer in peers]
             if not asked or (only and only not in f"{SECTIONS[case['task']]}: {label(case)}"):
                 continue
@@ -211,7 +216,7 @@ def compare(only: str | None, peers: Iterable[str], seconds: float) -> Iterator[
                 print(f"left out: {absent}", file=sys.stderr)
                 continue
             if not table.exists():
-                np.savez(table, X=arrays.X, y=arrays.y, z=arrays.z)
+                arrays.save(table)
             runs = run_in_turn(["adtc", *asked], case, table, folder, seconds)
             ours = runs.pop("adtc")
             for theirs in runs.values():
@@ -309,7 +314,7 @@ def main() -> int:
         print(f"{PEERS[name].package}: {version or 'does not install: ' + failure}")
     installed = [name for name, (version, _) in versions.items() if version]
     section = ""
-    for line in compare(chosen.only, installed, chosen.seconds):
+    for line in compare(peer_cases.cases(), chosen.only, installed, chosen.seconds):
         if line["section"] != section:
             section = line["section"]
             print(f"\n{section}\n\n{HEAD}")

@@ -47,11 +47,20 @@ class MissingTableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Arrays:
-    """A table: features, classes, and sensitive groups (all 0 where there are none)."""
+    """A table: features, classes, sensitive groups (all 0 where there are none), and columns.
+
+    Where ``numbers`` are given, the features are all cuts of these columns.
+    """
 
     X: npt.NDArray[np.uint8]
     y: npt.NDArray[np.int64]
     z: npt.NDArray[np.int64]
+    numbers: npt.NDArray[np.int64] | None = None
+
+    def save(self, path: Path) -> None:
+        """Write the arrays to a file."""
+        columns = {} if self.numbers is None else {"numbers": self.numbers}
+        np.savez(path, X=self.X, y=self.y, z=self.z, **columns)
 
     def part(self, rows: int, features: int) -> "Arrays":
         """Return a small part of the table with rows from all over it."""
@@ -61,6 +70,8 @@ class Arrays:
 
 def read(name: str) -> Arrays:
     """Read a table by its name here; ``adult`` is bundled and cut as `load_dataset` cuts it."""
+    if name == "wide":
+        return wide()
     if name == "adult":
         import adtc
 
@@ -79,6 +90,17 @@ def read(name: str) -> Arrays:
     if name == "german-fair":  # the first feature is the sensitive one
         return Arrays(X[:, 1:].astype(np.uint8), y, X[:, 0])
     return Arrays(X.astype(np.uint8), y, none)
+
+
+def wide(rows: int = 2000, columns: int = 20, bins: int = 101) -> Arrays:
+    """Make a numeric table whose cuts are 2,000 features."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(rows, columns))
+    y = (values[:, 0] + values[:, 1] * values[:, 2] + rng.normal(size=rows) > 0).astype(np.int64)
+    places = values.argsort(axis=0).argsort(axis=0)  # no two values are equal
+    numbers = places * bins // rows
+    X = (numbers[:, :, None] > np.arange(bins - 1)).reshape(rows, -1).astype(np.uint8)
+    return Arrays(X, y, np.zeros(rows, np.int64), numbers)
 
 
 def adult_test() -> dict[str, list[str]]:

@@ -203,7 +203,7 @@ private:
             if (branch.leaf[s][l] != kNoKey<Key>) sums_.add_leaf(side, list.find(branch.leaf[s][l]), l);
         if (lattice_.rest > 1) {
             weighed_.weigh(node, branch.active, s, leaves);
-            const bool voted = !is_free(leaves.rule);
+            const bool voted = !is_unconstrained(leaves.rule);
             for (Index b = 0; b < width; ++b) {
                 if (b == branch.active || !weighed_.splits(b, leaves.rule.minsup)) continue;
                 if (voted) measure(node, branch.active, s, b);
@@ -256,7 +256,7 @@ private:
     CellView<Key> tensor_;
     KeySlots<Key> slots_;
 
-    // room
+    // scratch
     std::vector<Index> cost_, part1_, part0_;
     WeighedSide<Key> weighed_;
     MeasuredLeaf<Key> leaf1_, leaf0_;

@@ -126,7 +126,7 @@ struct MeasuredLeaf {
 };
 
 /// Tell whether every leaf with enough rows may carry every label.
-inline bool is_free(const LabelRule& rule) { return !rule.majority && rule.share_top == 0; }
+inline bool is_unconstrained(const LabelRule& rule) { return !rule.majority && rule.share_top == 0; }
 
 /// What the parts of one side of a feature are worth, for all other active features at once: keys
 /// are linear in rows, so those of the other part are differences.

@@ -49,3 +49,23 @@ def test_a_folder_of_other_files_is_refused_before_the_table_is_read(tmp_path: P
     result = CliRunner().invoke(main, ["count", "nowhere.csv", "--checkpoint", str(tmp_path)])
     assert result.exit_code == 2
     assert "holds other files, such as 'thesis.tex'" in result.stderr
+
+
+def test_verify_takes_the_options_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checkpoint, "_WORTH", 0.0)
+    saved, parts = tmp_path / "saved.adtc", tmp_path / "parts"
+    assert run("profile", "--where", "acc >= 0.7", "-o", saved).exit_code == 0
+
+    def verify(*options: object) -> Result:
+        return CliRunner().invoke(main, ["verify", str(saved), *map(str, options)])
+
+    first = verify("--checkpoint", parts)
+    assert first.exit_code == 0, first.output
+    assert list(parts.iterdir())
+    again = verify("--checkpoint", parts, "--resume")
+    assert (again.exit_code, again.stdout) == (0, first.stdout)
+    assert f"taken from '{parts}'" in again.stderr
+    for given in (["--resume"], ["--insecure"], ["--checkpoint", parts, "--dask", "local"]):
+        refused = verify(*given)
+        assert refused.exit_code == 2
+        assert refused.stderr.startswith("adtc: ")

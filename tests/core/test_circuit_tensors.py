@@ -474,6 +474,13 @@ def test_large_products(core, keys, budgets, limbs, wide):
     product_of_two(core, lists, limbs=limbs, budgets=budgets, wide=wide, factor=3)
 
 
+def test_large_products_in_several_sweeps(core):
+    """The sums, 1.6 MB, are within the memory; a sweep holds a quarter of that, no more."""
+    rng = np.random.default_rng(2)
+    lists = [cells_of(rng, n, 2**50, 20, 2) for n in (250, 500)]
+    product_of_two(core, lists, limbs=1, budgets=(80, 80), most=3_000_000)
+
+
 def test_many_products_of_few_keys_that_lie_far_apart(core):
     rng = np.random.default_rng(1)
     lists = [cells_of(rng, n, 2**19, 9, 2) for n in (300, 400)]

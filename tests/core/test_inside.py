@@ -128,6 +128,23 @@ def test_numbers_are_wide_enough_at_their_boundaries(core: ModuleType, total: in
 
 
 @pytest.mark.parametrize("core", CORES)
+@pytest.mark.parametrize("total", [32767, 32768, 40000, 2**31 - 1, 2**31, 3 * 2**30])
+def test_rows_that_cost_nothing_support_leaves(core: ModuleType, total: int) -> None:
+    """Each group of rows fits the numbers of costs; only both together may be too many."""
+    columns = np.array([[1, 1, 1, 0], [1, 0, 1, 0], [0, 1, 1, 1]], np.uint8)
+    half = total // 2 - 1
+    rows = Rows(columns, np.array([0, 1, 0, 1]), np.array([1, half, total - half - 2, 1]), 2)
+    rule = Rule((0, 1), 2, 1, False)
+    weights = np.zeros((1, 2, 2), np.int64)
+    costs = costs_of(core, weights, np.array([1]), rule)
+    _, least, splits = run_inside(core, rows, 1, 2, costs, spread=1)
+    tree, split = least_below(rows, rule, weights[0], 1)
+    for path in paths_of(3, 1):
+        assert least[0, number_of(path, 3)] == tree(path, 2)
+        assert splits[0, number_of(path, 3) - 1] == split(path, 2)
+
+
+@pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("constant", [0, 33, -33, 400, -400])
 @pytest.mark.parametrize("beyond", [-1, 0, 1])
 @pytest.mark.parametrize("majority", [False, True])

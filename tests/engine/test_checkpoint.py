@@ -1,5 +1,6 @@
 """Checkpoints: what was kept is used again, what is damaged is not; the answer stays the same."""
 
+import hashlib
 import os
 import shutil
 import signal
@@ -145,8 +146,13 @@ def _exchange(path: Path) -> None:
     shutil.copy(other, path)
 
 
+def _forge(path: Path) -> None:
+    content = path.read_bytes()[:-32].replace(b"'fortran_order': False", b"'fortran_order': (False")
+    path.write_bytes(content + hashlib.sha256(content).digest())
+
+
 @pytest.mark.usefixtures("every_part")
-@pytest.mark.parametrize("spoil", [_truncate, _flip, _empty, _exchange])
+@pytest.mark.parametrize("spoil", [_truncate, _flip, _empty, _exchange, _forge])
 def test_a_damaged_or_foreign_part_is_computed_anew_and_told(data, tmp_path, spoil):
     expected = profile(data, tmp_path)
     victim = min(tmp_path.iterdir())

@@ -368,6 +368,6 @@ def test_changed_rows_are_written_on_request(tmp_path):
     assert lines[0] == "row,sex,paid,decision in use,decision of the tree"
     assert len(lines) - 1 == n == found.shown[0].changes[0].changed
     row, sex, paid, before, after = lines[1].split(",")
-    at = int(row) - 1
+    at = int(row)
     assert (sex, paid) == (frame["sex"][at], frame["paid"][at])
     assert before == {"yes": "paid", "no": "late"}[frame["approved"][at]] != after

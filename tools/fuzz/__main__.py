@@ -4,6 +4,8 @@
 
 Every input must be answered, or refused with one sentence. An input is made from its number and the
 seed alone: ``--target csv --show 17`` makes input 17 of csv again and lets its error through.
+``--record`` puts each target into the docs as soon as it is done, in place of its earlier run with
+the same seed; runs with other seeds stay, so that inputs add up and none counts twice.
 """
 
 import argparse
@@ -22,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[1:1] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
 
 import machine  # noqa: E402
-import page  # noqa: E402
+import record  # noqa: E402
 from target import Target  # noqa: E402
 from targets import TARGETS  # noqa: E402
 from worker import STATE, source, work  # noqa: E402
@@ -44,15 +46,12 @@ class Tried:
     memory: int = 0
     findings: dict[str, list[int]] = field(default_factory=dict)  # what, and by which inputs
 
-    def row(self) -> list[str | int]:
+    def row(self, seed: int, when: dict[str, str]) -> list[str | int]:
         """Write the line of the table."""
         return [
-            self.target.name, self.inputs, self.accepted, self.compared, round(self.seconds),
-            self.memory, len(self.findings),
+            self.target.name, str(seed), self.inputs, self.accepted, self.compared,
+            round(self.seconds), self.memory, len(self.findings), when["date"], when["commit"],
         ]  # fmt: skip
-
-
-HEAD = ["target", "inputs", "accepted", "compared", "seconds", "MB", "findings"]
 
 
 def main() -> int:
@@ -75,19 +74,20 @@ def main() -> int:
     if given.show is not None:
         return show(chosen[0], given.seed, given.show)
     shares = sum(target.share for target in chosen)
-    tried = []
+    failed, when = False, machine.describe()
+    print(*record.HEAD, sep="\t")
     for target in chosen:
         part = target.share / shares
         found = run(target, given.seed, round(part * given.count), part * given.seconds)
-        tried.append(found)
-        print(*map(str, found.row()), sep="\t", flush=True)
+        failed |= bool(found.findings)
+        row = found.row(given.seed, when)
+        print(*row, sep="\t", flush=True)
         for finding, numbers in list(found.findings.items())[:SHOWN]:
             print(f"  {finding} ({len(numbers)} inputs, first {numbers[0]})", flush=True)
-    told = record(tried, given.seed)
-    print(told)
-    if given.record:
-        PAGE.write_text(page.fill(PAGE.read_text("utf-8"), {"fuzz": told}), "utf-8")
-    return 1 if any(found.findings for found in tried) else 0
+        if given.record:
+            told = record.added(PAGE.read_text("utf-8"), row, [t.name for t in TARGETS])
+            PAGE.write_text(told, "utf-8")
+    return int(failed)
 
 
 def run(target: Target, seed: int, count: int, seconds: float) -> Tried:
@@ -150,15 +150,6 @@ def show(target: Target, seed: int, number: int) -> int:
         print(trial.call(given))
         os.chdir("/")
     return 0
-
-
-def record(tried: list[Tried], seed: int) -> str:
-    """Write the record of a run as Markdown."""
-    rows = [found.row() for found in tried]
-    total = ["all", *(sum(row[i] for row in rows) for i in range(1, 5))]
-    total += [max(row[5] for row in rows), sum(row[6] for row in rows)]
-    told = f"`make fuzz` with seed {seed}: {machine.in_words(machine.describe())}."
-    return f"{told}\n\n{page.table(HEAD, [*rows, total])}"
 
 
 if __name__ == "__main__":

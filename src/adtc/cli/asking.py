@@ -1,36 +1,25 @@
-"""From the command line to a call of the public API: what is asked, and how a command is made.
-
-`command` and `table_command` turn a function that returns an `Answer` into a command.
-"""
+"""From the command line to a call of the public API: which table, which space, which limits."""
 
 import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adtc.cli import completion
-from adtc.cli.executing import with_checkpoint, with_client
-from adtc.cli.group import INTERRUPTED, main
+from adtc.cli.executing import opened_run
 from adtc.cli.options import (
     FURTHER,
-    OUTPUT,
-    PRINTING,
     QUIET,
     RUN,
-    SECTIONS,
     SHARED,
     TABLE,
     TREES,
-    Option,
 )
-from adtc.cli.output import Answer, check_output, deliver
-from adtc.cli.running import begun, interrupted, watched
+from adtc.cli.running import begun, watched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,7 +68,7 @@ class Asked:
             }
             for section in (TABLE, TREES, RUN)
         }
-        given[RUN] = with_client(with_checkpoint(given[RUN]))
+        given[RUN] = opened_run(given[RUN])
         names = [str(option.name) for option in FURTHER]
         further = {name: value for name in names if (value := values.pop(name, None)) is not None}
         where, define = values.pop("where"), values.pop("define")
@@ -129,8 +118,8 @@ class Asked:
         quiet = click.get_current_context().meta.get(str(QUIET.name))
         if quiet or self.run.keys() & {"time_limit", "memory_limit"} or self.engine == "spec":
             return
-        if told := announcement(data, self.space(), constrained=constrained or bool(self.where)):
-            print(f"adtc: {told}", file=sys.stderr, flush=True)
+        if note := announcement(data, self.space(), constrained=constrained or bool(self.where)):
+            print(f"adtc: {note}", file=sys.stderr, flush=True)
 
     def target(self) -> str | None:
         """Name the column to predict: the one given, or a bundled table's own."""
@@ -370,77 +359,3 @@ def say_warning() -> None:
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty()
-
-
-class SectionedCommand(click.Command):
-    """A command whose help lists the options in sections and ends with an example."""
-
-    example: str = ""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as it is to be typed, never wrapped."""
-        with formatter.section("Example"):
-            formatter.write(f"  {self.example}\n")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options section by section, click's own with the output's."""
-        for section in SECTIONS:
-            records = [
-                record
-                for option in self.get_params(ctx)
-                if isinstance(option, click.Option)
-                and getattr(option, "section", OUTPUT) == section
-                and (record := option.get_help_record(ctx)) is not None
-            ]
-            if records:
-                with formatter.section(section):
-                    formatter.write_dl(records)
-
-
-Answering = Callable[..., Answer]
-TABLES = """\
-TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a directory or a
-quoted glob of such files is one table. A file whose name is also that of a bundled table is written
-./NAME, and - stands for CSV on standard input."""
-
-
-def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
-    """Make a command out of a function that answers; its name and help are the function's.
-
-    A command whose own options take ``-o`` writes something else there than what it prints.
-    """
-    taken = {spelling for option in own for spelling in option.opts}
-    printing = [option for option in PRINTING if not taken.intersection(option.opts)]
-
-    def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None = None, **values: Any) -> int:
-            check_output(output, values.get("table") or values.get("source"))
-            answer = function(**values)
-            say_warning()
-            stopped = interrupted()  # what was finished is shown, but no file is written
-            deliver(answer, as_json, None if stopped else output)
-            return INTERRUPTED if stopped else answer.exit_code
-
-        made = SectionedCommand(
-            function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]
-        )
-        made.example = example
-        main.add_command(made)
-        return made
-
-    return decorate
-
-
-def table_command(*own: Option, example: str) -> Callable[[Answering], click.Command]:
-    """Make a command about a table: its function takes what is `Asked` and its own options."""
-
-    def decorate(function: Answering) -> click.Command:
-        @wraps(function)
-        def answer(**values: Any) -> Answer:
-            return function(Asked.take(values), **values)
-
-        answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
-        argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, *FURTHER, QUIET, example=example)(answer)
-
-    return decorate

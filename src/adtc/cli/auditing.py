@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import NOTICED, Asked, table_command
+from adtc.cli.asking import NOTICED, Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line, provenance
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
-           help="Write the rows whose decision would change as CSV."),
+           help="Write the rows whose decision would change as CSV, numbered from 0."),
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
     Option("--note", metavar="TEXT", section=OUTPUT,
            help="What you want to say; it stands below the title."),
@@ -184,7 +185,8 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":
     """Read a tree from its JSON, or from a saved profile by its rank."""
-    from adtc.cli.sources import is_saved, load_exact
+    from adtc.cli.saved import is_saved
+    from adtc.cli.sources import load_exact
     from adtc.errors import QueryError
     from adtc.models import TreeModel
 

@@ -37,7 +37,7 @@ BOUNDED = (
 )  # fmt: skip
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of a bounded answer out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 

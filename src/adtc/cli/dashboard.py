@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import Asked, SectionedCommand, say_warning
+from adtc.cli.asking import Asked, say_warning
+from adtc.cli.decorators import SectionedCommand
 from adtc.cli.group import main
 from adtc.cli.modes import default_metrics
 from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, metric_names, whole
-from adtc.cli.sources import SOURCES, Opened, is_saved, load_exact, opened_any
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import SOURCES, Opened, load_exact, opened_any
 
 if TYPE_CHECKING:
     from adtc.profiles import Profile

@@ -5,7 +5,12 @@ from typing import Any
 import click
 
 
-def with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
+def opened_run(run: dict[str, Any]) -> dict[str, Any]:
+    """Open the folder and connect to the workers that the options of a run name."""
+    return _with_client(_with_checkpoint(run))
+
+
+def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
     """Open the folder that parts of the run are kept in, if one is given."""
     from adtc.errors import QueryError
 
@@ -19,7 +24,7 @@ def with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
     return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
 
 
-def with_client(run: dict[str, Any]) -> dict[str, Any]:
+def _with_client(run: dict[str, Any]) -> dict[str, Any]:
     """Connect to the workers, if some are to compute, until the command ends."""
     from adtc.errors import QueryError
 

@@ -9,6 +9,7 @@ from adtc.cli.asking import Asked
 from adtc.cli.options import RUN, Option, whole
 from adtc.cli.output import Answer, Line
 from adtc.cli.ranged import Files, Saved
+from adtc.cli.saved import is_saved
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -39,7 +40,7 @@ ESTIMATED = (
 )  # fmt: skip
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of an estimate out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 
@@ -67,7 +68,6 @@ def default_metrics(data: "Data") -> list[str]:
 def asked_as(name: str, asked: Asked, metrics: list[str] | None, options: dict[str, Any]) -> Any:
     """Make the profile of a table that is ``"estimated"`` or ``"bounded"``."""
     import adtc
-    from adtc.cli.sources import is_saved
     from adtc.errors import QueryError
 
     if is_saved(asked.table):

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from adtc.cli import beside, bounded, completion, fronts, modes, ranged, text
-from adtc.cli.asking import Asked, table_command
-from adtc.cli.infeasible import nearest_told
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import table_command
+from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
 from adtc.cli.running import interrupted
-from adtc.cli.sources import Opened, is_saved, opened_any, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened_any, source_command
 from adtc.text import percent
 
 if TYPE_CHECKING:
@@ -35,9 +37,9 @@ Of = Literal["all", "x", "y"]
 _AXIS_BINS = "N, 'values', or edges such as 0.7,0.8,0.9"
 
 
-def picture(told: str) -> Option:
+def picture(about: str) -> Option:
     """Make the option for a picture."""
-    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=told)
+    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=about)
 
 
 @table_command(
@@ -68,9 +70,9 @@ def profile(
     """Count the trees by several metrics at once, and save that."""
     check_output(path, asked.table)
     saved = ranged.Saved(path, circuit is not False)
-    if (options := modes.taken(mode)) is not None:
+    if (options := modes.pop_options(mode)) is not None:
         return modes.profile_answer(asked, list(metrics), options, saved)
-    if (options := bounded.taken(mode)) is not None:
+    if (options := bounded.pop_options(mode)) is not None:
         return bounded.profile_answer(asked, list(metrics), options, saved)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
@@ -81,7 +83,7 @@ def profile(
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
-    nearest, told = nearest_told(asked, data) if number.upper == 0 else ({}, [])
+    nearest, near = nearest_report(asked, data) if number.upper == 0 else ({}, [])
     path = None if interrupted() else path
     losses = _losses(made) if made.count else []
     guess = beside.of_asked(drawn)
@@ -111,7 +113,7 @@ def profile(
                 "" if drawn else f" in {made.num_cells:,} cells",
             ),
             *text.limit_lines(made.record),
-            *told,
+            *near,
             *beside.beside_lines(drawn, made.record.details.get("finished")),
             *(_range_lines(ranges) if made.count else []),
             *([Line("")] if losses else []),
@@ -243,10 +245,10 @@ def crosstab(
     check_picture(plot, asked.table)
     names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
     mode = {name: bins.pop(name) for name in names}
-    if (options := modes.taken(mode)) is not None:
+    if (options := modes.pop_options(mode)) is not None:
         ranged.refuse_shares("estimated", shares)
         return modes.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
-    if (options := bounded.taken(mode)) is not None:
+    if (options := bounded.pop_options(mode)) is not None:
         ranged.refuse_shares("bounded", shares)
         return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
     wanted = _per_axis(**bins)
@@ -267,7 +269,7 @@ def crosstab(
     )  # fmt: skip
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     number = source.number(table.total)
-    nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
+    nearest, near = source.nearest_report(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
     number, drawn = beside.with_drawn(number, first, asked, source.data, metrics)
     guess = None if drawn is None else drawn.profile.crosstab(x, y, bins=wanted)
@@ -294,7 +296,7 @@ def crosstab(
                 f" by {x} in rows and {y} in columns",
             ),
             *text.limit_lines(source.profile.record),
-            *told,
+            *near,
             *beside.table_lines(drawn, guess, finished),
             *(shown if table.total else []),
             *text.files(files),

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import command
+from adtc.cli.decorators import command
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line
 from adtc.cli.running import progress_shown, watched
-from adtc.cli.sources import is_saved
+from adtc.cli.saved import is_saved
 
 
 def _pairs(

@@ -1,20 +1,20 @@
 """A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import Answering, Asked, command
-from adtc.cli.infeasible import Report, nearest_told
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import Answering, command
+from adtc.cli.infeasible import Report, nearest_report
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
+from adtc.cli.saved import is_saved
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from adtc.profiles import Profile
     from adtc.profiles.inexact.ranged import Ranged
 
-_PACKED = b"PK"  # how a saved profile begins, and no table does
 
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
@@ -70,9 +69,9 @@ class Opened:
             return found
         return replace(known, lower=min(count, known.lower or 0))
 
-    def nearest_told(self, asked: Asked) -> Report:
+    def nearest_report(self, asked: Asked) -> Report:
         """Tell how near trees of a table come to a formula that none of them satisfies."""
-        return ({}, []) if self.data is None else nearest_told(asked, self.data)
+        return ({}, []) if self.data is None else nearest_report(asked, self.data)
 
     def footer(self) -> list[Line]:
         """Say of what and under which conventions the answer holds."""
@@ -80,8 +79,8 @@ class Opened:
 
     def json(self) -> dict[str, Any]:
         """Return what every answer about a source tells programs."""
-        told = {"status": self.profile.status, "source": self.path, "where": self.where}
-        return {**told, "record": self.profile.record.to_json()}
+        fields = {"status": self.profile.status, "source": self.path, "where": self.where}
+        return {**fields, "record": self.profile.record.to_json()}
 
 
 def opened(
@@ -138,18 +137,6 @@ def _ranges_only(found: "Ranged", path: str) -> Exception:
         f"`adtc crosstab`, `report`, `dashboard` and `verify` take it; for the rest make an exact "
         f"profile, of a smaller space or with a stricter formula."
     )
-
-
-def is_saved(source: str) -> bool:
-    """Tell a saved profile from a table, by its first bytes or else by its name."""
-    path = Path(source)
-    if os.path.isfile(source):  # a name that no file can have is none, too
-        try:
-            with path.open("rb") as file:
-                return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED
-        except OSError:
-            return path.suffix == completion.SAVED  # loading will tell why
-    return path.suffix == completion.SAVED
 
 
 def source_command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:

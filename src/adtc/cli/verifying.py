@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import command
+from adtc.cli.decorators import command
+from adtc.cli.executing import opened_run
 from adtc.cli.options import RUN, SHARED, Option
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
@@ -33,7 +34,8 @@ def verify(source: str, table: str | None, recount: bool, **limits: Any) -> Answ
     import adtc
     from adtc.engine.monitor import Monitor
 
-    monitor = Monitor(**{name: value for name, value in limits.items() if value is not None})
+    given = {name: value for name, value in limits.items() if value is not None}
+    monitor = Monitor(**opened_run(given))
     found = watched(lambda: adtc.verify(source, table, recount=recount, monitor=monitor), monitor)
     head, *rest = str(found).splitlines()
     lines = [Line(head, "bold"), *map(Line, rest)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from adtc.cache import LRUCache
 from adtc.dashboard.session import Session
-from adtc.dashboard.side import Place
+from adtc.dashboard.side import Selection
 from adtc.errors import QueryError
 from adtc.models.small import SMALL
 from adtc.profiles.inexact.ranged import Ranged
@@ -50,23 +50,23 @@ class RangedSession(Session):
         told = ranged.range_words(found)
         return {"count": n, "text": told, "of": of, "share": "", "nearest": [], "range": told}
 
-    def landscape(self, place: Place) -> View:
+    def landscape(self, selection: Selection) -> View:
         """Lay out the trees by two metrics, with a range in each cell."""
-        table = self._where(place.where).crosstab(place.x, place.y, bins=place.bins)
+        table = self._where(selection.where).crosstab(selection.x, selection.y, bins=selection.bins)
         view = ranged.landscape(table)
         view["formulas"] = {"x": [None] * len(table.x_bins), "y": [None] * len(table.y_bins)}
         return view
 
-    def tree(self, *place: Any) -> View:
+    def tree(self, *selection: Any) -> View:
         """Refuse: there is no tree to draw."""
         raise QueryError(_WITHOUT.format(status=self.ranged.status))
 
-    def report(self, place: Place, ranks: tuple[int, ...]) -> str:
+    def report(self, selection: Selection, ranks: tuple[int, ...]) -> str:
         """Write the current view as a self-contained report."""
-        others = [p for p in default_pairs(self.profile) if set(p) != {place.x, place.y}]
-        pairs = [(place.x, place.y), *others[:3]]
+        others = [p for p in default_pairs(self.profile) if set(p) != {selection.x, selection.y}]
+        pairs = [(selection.x, selection.y), *others[:3]]
         return report_html(
-            self.ranged, crosstabs=pairs, ranks=ranks, where=place.where, small=self.small
+            self.ranged, crosstabs=pairs, ranks=ranks, where=selection.where, small=self.small
         )
 
     def _where(self, where: str | None) -> Ranged:

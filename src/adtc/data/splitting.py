@@ -1,4 +1,4 @@
-"""Set rows aside, the same share of every kind, the same ones for the same seed."""
+"""Stratified hold-out: the same share of every kind of row, reproducible by its seed."""
 
 from fractions import Fraction
 from typing import Any

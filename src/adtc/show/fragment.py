@@ -1,6 +1,6 @@
 """The landscape inside a notebook: one piece of HTML without file or port.
 
-Its script draws the map of the report and the dashboard. Where scripts do not run, a plain table
+Its script paints the map of the report and the dashboard. Where scripts do not run, a plain table
 stands there: its colours are in the cells themselves, because a notebook removes style sheets, and
 every cell carries its exact count for the pointer and for screen readers.
 """

@@ -49,6 +49,17 @@ def table_html(head: list[str], rows: list[list[str]], *, wordy: bool = False) -
     return f'<div class="scroll">{table}</div>'
 
 
+def bar_html(share: float, text: str) -> str:
+    """Write a number on a bar that fills a share of the width.
+
+    Examples
+    --------
+    >>> bar_html(0.25, "25.0 %")
+    '<span class="bar" style="--share:25.0%">25.0 %</span>'
+    """
+    return f'<span class="bar" style="--share:{100 * share:.1f}%">{text}</span>'
+
+
 def json_text(value: object) -> str:
     """Write JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)

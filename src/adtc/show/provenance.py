@@ -64,12 +64,12 @@ def space_call(run: RunRecord) -> str:
 
 def facts(run: RunRecord, made: datetime) -> list[tuple[str, str]]:
     """List source, fingerprints, dates and versions as pairs of a term and its text."""
-    told: dict[str, Any] = run.details.get("made", {})
-    pairs = [("Source", _source(told.get("source"), run.data["name"]))]
-    if digest := told.get("source", {}).get("sha256"):
+    origin: dict[str, Any] = run.details.get("made", {})
+    pairs = [("Source", _source(origin.get("source"), run.data["name"]))]
+    if digest := origin.get("source", {}).get("sha256"):
         pairs.append(("Fingerprint of the file", f"SHA-256 {digest}"))
     pairs.append(("Fingerprint of the data as read", str(run.data["fingerprint"])))
-    if date := told.get("date"):
+    if date := origin.get("date"):
         pairs.append(("Computed", date_text(datetime.fromisoformat(date))))
     pairs.append(("Report written", date_text(made)))
     software = [f"adtc {__version__}", f"Python {platform.python_version()}", *_versions()]

@@ -1,6 +1,6 @@
 """The report: one HTML file that opens from disk and asks nothing of the network.
 
-Words, tables and drawn trees are plain HTML and SVG; the heat maps are drawn by the page's own
+Words, tables and trees are plain HTML and SVG; the heat maps are painted by the page's own
 script from one block of JSON, and each has its exact counts beside it as a table.
 """
 
@@ -22,6 +22,7 @@ from adtc.show import provenance, ranged, sections, views, words
 from adtc.show.assets import bundled
 from adtc.show.document import Parts, body, document, nav
 from adtc.show.exhibits import exhibits
+from adtc.show.further_section import further_html, on_both_tables
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 from adtc.show.people_section import people_html
 from adtc.show.variables import variables_html
@@ -173,7 +174,9 @@ def _page(whole: Profile, wanted: Contents) -> str:
     shown = exhibits(
         whole, profile, trees=wanted.trees, ranks=wanted.ranks, best=wanted.best, seed=wanted.seed
     )
-    more = range(1, len(tables)) if profile.count else range(0)
+    both = {(metric, f"{t}.{metric}") for t, metric in on_both_tables(profile)}
+    ahead = {t.y: at for at, t in enumerate(tables) if at and profile.count and (t.x, t.y) in both}
+    more = [at for at in range(1, len(tables)) if profile.count and at not in ahead.values()]
     small = wanted.small
     parts = {
         "landscape": (
@@ -188,7 +191,14 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "people": ("The people", people_html(profile, small)),
         "variables": ("Variables", variables_html(profile)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
-        "tables": ("On further tables", sections.generalization_html(profile)),
+        "tables": (
+            "On further tables",
+            further_html(
+                profile,
+                {y: sections.figures(profile, tables, fronts, [at]) for y, at in ahead.items()},
+                small,
+            ),
+        ),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
         "definitions": ("What the metrics mean", sections.definitions_html(profile)),

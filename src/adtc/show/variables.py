@@ -1,4 +1,4 @@
-"""Variables of all good trees: their picture, as plain lists and drawn, and their section."""
+"""Variables of all good trees: their picture, as plain lists and painted, and their section."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,10 +6,11 @@ from typing import Any
 
 from adtc.profiles.profile import Profile
 from adtc.profiles.variables import Variable, Variables
-from adtc.profiles.writing import fixed, grouped
-from adtc.show.markup import escaped, list_html, table_html
+from adtc.profiles.writing import grouped, percentage
+from adtc.show.markup import bar_html, escaped, list_html, table_html
 from adtc.show.pictures import _Chart, _look, plot
 from adtc.show.style import BLUE, MARK, Picture
+from adtc.text import percent
 
 _MOST_BARS = 25  # variables in a picture
 _MOST_SETS = 12  # minimal sets in a report
@@ -40,11 +41,11 @@ def usage_data(variables: Variables) -> UsageData:
     """Compute what the picture of variables shows."""
     used = [one for one in variables.ranked() if one.possible]
     shown = used[:_MOST_BARS]
-    shares = [100 * one.share for one in shown if one.share is not None]
+    shares = [one.share for one in shown if one.share is not None]
     return UsageData(
         tuple(one.name for one in shown),
-        tuple(map(float, shares)),
-        tuple(f"{fixed(share, 1)} %" for share in shares),
+        tuple(float(100 * share) for share in shares),
+        tuple(map(percentage, shares)),
         tuple(one.necessary for one in shown),
         len(used) - len(shown),
     )
@@ -59,12 +60,12 @@ def _(thing: Variables, *, ax: Any = None, **look: Any) -> Picture:
         if not data.names:
             chart.say_none()
         else:
-            _draw_usage(chart, data)
+            _paint_usage(chart, data)
     return Picture(chart.figure)
 
 
-def _draw_usage(chart: _Chart, data: UsageData) -> None:
-    """Draw one bar per variable; necessary ones stand out."""
+def _paint_usage(chart: _Chart, data: UsageData) -> None:
+    """Paint one bar per variable; necessary ones stand out."""
     places = list(range(len(data.names)))
     colours = [MARK if necessary else BLUE for necessary in data.necessary]
     chart.ax.barh(places, data.shares, height=0.7, color=colours, linewidth=0)
@@ -106,7 +107,7 @@ def variables_html(profile: Profile) -> str:
             escaped(one.name),
             one.kind,
             grouped(one.trees_using),
-            "" if one.share is None else f"{fixed(100 * one.share, 1)} %",
+            "" if one.share is None else bar_html(float(one.share), percent(one.share)),
             grouped(one.trees_without),
         ]
         for one in used

@@ -1,4 +1,4 @@
-"""What would make a question fit, told at once: nothing is run, only paths and pairs are counted.
+"""What would make a question fit, at once: nothing is run, only paths and pairs are counted.
 
 The least that a question costs follows from its depth and its features alone: the paths above the
 last two levels, and the pairs of features below each of the deepest ones. Less depth, more rows

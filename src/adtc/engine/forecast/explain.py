@@ -47,7 +47,7 @@ from adtc.engine.plan.narrow import by_depth
 from adtc.engine.plan.pushing import parts_of
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Definitions, Question, Space
-from adtc.engine.record import RunRecord, Status, tests_told
+from adtc.engine.record import RunRecord, Status, tests_in
 from adtc.engine.run import Engine, fast_question, opened
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
@@ -151,7 +151,7 @@ class Explanation:
         )
         tensors = record.details.get("tensors", {})
         by_level = tuple(
-            Compared(f"cells, level {level}", _whole(self.level_cells, level), int(found))
+            Compared(f"cells, level {level}", _rounded(self.level_cells, level), int(found))
             for level, found in enumerate(tensors.get("cells", ()))
         )
         memory = (
@@ -164,7 +164,7 @@ class Explanation:
                 *levels,
                 *by_level,
                 Compared("cell_scan", self.pairs, record.cell_scan),
-                Compared("num_cells", _whole((self.cells,), 0), record.num_cells),
+                Compared("num_cells", _rounded((self.cells,), 0), record.num_cells),
                 *memory,
                 Compared("seconds", self.seconds, round(record.seconds, 3)),
             )
@@ -279,7 +279,7 @@ def explain(
         max_depth=space.max_depth,
         min_rows_per_leaf=question.minsup,
         max_size=space.max_size,
-        tests=tuple(tests_in_words(tests_told(space))),
+        tests=tuple(tests_in_words(tests_in(space))),
         tables=tuple((name, table.total) for name, table in data.tables),
         number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),
         **details,
@@ -433,7 +433,7 @@ def _all_filtered(told: Formula) -> tuple[FilteredAtom, ...]:
     return tuple(FilteredAtom(str(part), reason) for part in parts_of(told))
 
 
-def _whole(numbers: Sequence[float | None] | None, at: int) -> int | None:
+def _rounded(numbers: Sequence[float | None] | None, at: int) -> int | None:
     """Return an estimate as a whole number, if there is one."""
     if numbers is None or at >= len(numbers) or (found := numbers[at]) is None:
         return None

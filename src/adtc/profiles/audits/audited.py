@@ -325,7 +325,6 @@ class Audit:
             The alternative; by default the first one shown.
         numbers
             What the rows are called, counted from 0, where the table is a part of another one.
-            The file counts from 1.
         """
         after = tree or (self.shown[0] if self.shown else None)
         rows = (
@@ -379,12 +378,12 @@ class Audit:
 def changed_rows(
     data: Data, before: Codes, after: Codes, numbers: Rows | None = None
 ) -> list[list[str]]:
-    """List the rows whose decision changes: number from 1, group, truth, before, after."""
+    """List the rows whose decision changes: number from 0, group, truth, before, after."""
     labels = [format_scalar(label) for label in data.labels]
     groups = [format_scalar(group) for group in data.groups]
     return [
         [
-            str(1 + (row if numbers is None else int(numbers[row]))),
+            str(row if numbers is None else int(numbers[row])),
             *([groups[data.z[row]]] if groups else []),
             labels[data.y[row]],
             labels[before[row]],
