@@ -175,7 +175,7 @@ class Asked:
         data = self._first_table(sheet)
         warn(sheet, later=self._is_bundled())
         for name, path in self._files().items():
-            data = data.with_table(name, self._like(sheet, path))
+            data = self._with_file(data, sheet, name, path)
         return data
 
     def _first_table(self, sheet: "Sheet | StreamSheet") -> "Data":
@@ -195,12 +195,17 @@ class Asked:
     def kept_rows(self) -> "Rows | None":
         """Find the rows that --test-share leaves, by their numbers from 0; None if all stay."""
         from adtc.data.splitting import set_aside
+        from adtc.data.stream.further import held_rows
+        from adtc.data.stream.streamed import StreamSheet
 
-        share = self.further.get("test_share")
+        share, seed = self.further.get("test_share"), self.further.get("test_seed") or 0
         if share is None:
             return None
-        sheet: Any = self.sheet()
-        chosen = set_aside(sheet.row_kinds(), share, self.further.get("test_seed") or 0)
+        sheet = self.sheet()
+        if isinstance(sheet, StreamSheet):
+            chosen = held_rows(0, self.raw_table().num_rows, share, seed)
+        else:
+            chosen = set_aside(sheet.row_kinds(), share, seed)
         return (~chosen).nonzero()[0]
 
     def _files(self) -> dict[str, str]:
@@ -208,12 +213,19 @@ class Asked:
         given = {"test": self.further["test"]} if "test" in self.further else {}
         return given | dict(self.further.get("tables", {}))
 
-    def _like(self, sheet: "Sheet | StreamSheet", path: str) -> Any:
-        """Read the file of a further table."""
+    def _with_file(
+        self, data: "Data", sheet: "Sheet | StreamSheet", name: str, path: str
+    ) -> "Data":
+        """Add the file of a further table, in batches if the first table was read so."""
         from adtc.data.read import read_like
+        from adtc.data.stream.further import batches_like, with_streamed_table
+        from adtc.data.stream.streamed import StreamSheet
 
         file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
-        return read_like(path, sheet.names, **file)
+        if not isinstance(sheet, StreamSheet):
+            return data.with_table(name, read_like(path, sheet.names, **file))
+        batches, monitor = batches_like(path, sheet.names, **file), self.monitor()
+        return watched(lambda: with_streamed_table(data, name, batches, watch=monitor), monitor)
 
     def sheet(
         self, *, need_target: bool = True, watch: "Monitor | None" = None
@@ -227,6 +239,8 @@ class Asked:
 
         reading = {**self.reading, "watch": watch, "describing": not need_target}
         reading["memory"] = self.limits.get("memory_limit")
+        if share := self.further.get("test_share"):
+            reading["held"] = (share, self.further.get("test_seed") or 0)
         if self.table == STDIN:
             return self._standard_input(reading)
         if self._is_bundled():
@@ -289,8 +303,9 @@ class Asked:
             path = Path(folder, "stdin.csv")
             with path.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
+            once = {**reading, "held": None}  # no second pass over what is gone
             try:
-                return replace(read_sheet(path, **reading), name="stdin")
+                return replace(read_sheet(path, **once), name="stdin")
             except DataError as error:  # the file is ours, not the user's
                 raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 

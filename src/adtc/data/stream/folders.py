@@ -92,7 +92,8 @@ def check_alike(files: Sequence[Path], schemas: Sequence[Any]) -> None:
                 f"have the same columns."
             )
         for name in first.names:
-            one, other = first.field(name).type, schema.field(name).type
+            # of a name that occurs twice, which is refused later, the first is compared
+            one, other = (s.field(s.get_all_field_indices(name)[0]).type for s in (first, schema))
             if one != other and len({_kind(one), _kind(other)} - {"null"}) > 1:
                 raise DataError(
                     f"column '{name}' is {other} in '{file}', but {one} in '{files[0]}'; files of "
