@@ -10,7 +10,7 @@ CORE := CMakeLists.txt $(SOURCES)
 PYTEST := $(BIN)/python -m pytest -n 2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer coverage bench-large
+.PHONY: help setup demo browser screenshots test test-all check format lint types docs bench limits bench-rows bench-against bench-startup bench-peers paper stub sanitize clean bench-forecasts fuzz mutants same-answer coverage bench-large
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -87,6 +87,10 @@ bench-large: $(READY) ## ask deep and wide questions, other tools too; print wha
 
 bench-against: $(READY) ## ask this version and REV=commit the same questions in turn; print ratios
 	$(BIN)/python tools/bench_against.py $(REV)
+	$(BIN)/python benchmarks/page.py benchmarks
+
+bench-startup: $(READY) ## measure a first question, a whole command and the build
+	$(BIN)/python benchmarks/startup.py --build
 	$(BIN)/python benchmarks/page.py benchmarks
 
 bench-peers: $(READY) ## measure it beside other tools, installed into .venv-peers

@@ -172,14 +172,15 @@ def minimal_variables(
 
 
 def builder_steps(data: Data, space: adtc.Space, monitor: adtc.Monitor) -> Outcome:
-    """Fix three tests by hand, with all ways to go on; answer with the trees left."""
+    """Fix three tests by hand, told the best of all ways to go on; answer with the trees left."""
     start = time.perf_counter()
     metrics = ["size", "acc", "f1", "eodd_sum"]
     profile = adtc.profile(data, space, metrics, monitor=monitor)
     builder = profile.builder()
     engine = time.perf_counter() - start
     for _ in range(3):
-        ways = ((place, builder.choices(place).features) for place in builder.open)
+        told = ((place, builder.choices(place, maximize="acc")) for place in builder.open)
+        ways = ((place, choices.features) for place, choices in told)
         place, features = max(ways, key=lambda way: len(way[1]))
         builder.split(features[0].name, place)
     return replace(_of_record(builder.count, profile.record), engine=engine)
@@ -458,6 +459,13 @@ def _cases() -> list[Case]:
             space(3, relminsup="0.05"),
             partial(number, where="acc >= 0.82 and dp <= 0.02"),
             0,
+        ),
+        Case(
+            "fair-trees",
+            "adult",
+            space(4, relminsup="0.01"),
+            partial(number, where=_FAIR),
+            826446641436151,
         ),
     ]
     # small questions, asked again of the same table: what is left is Python

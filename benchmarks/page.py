@@ -1,8 +1,9 @@
 """Fill the docs pages from what the commands wrote; the prose around it is written by hand.
 
 ``page.py benchmarks`` reads ``results/own.json`` (`make bench`), ``results/against.json``
-(`make bench-against`), ``results/peers.json`` (`make bench-peers`) and ``results/large.json``
-(`make bench-large`); ``page.py paper FOLDER`` reads the folder of `adtc paper`. A page holds marked
+(`make bench-against`), ``results/startup.json`` (`make bench-startup`), ``results/peers.json``
+(`make bench-peers`) and ``results/large.json`` (`make bench-large`); ``page.py paper FOLDER`` reads
+the folder of `adtc paper`. A page holds marked
 places, ``<!-- name -->`` to ``<!-- /name -->``; what there is a result for is replaced, all else
 stays as it is.
 """
@@ -81,6 +82,13 @@ def against_parts(told: dict[str, Any]) -> dict[str, str]:
             f"Geometric mean of {len(told['lines'])} ratios: {told['mean']:.2f}."
         ),
         "against table": table(head, told["lines"]),
+    }
+
+
+def startup_parts(told: dict[str, Any]) -> dict[str, str]:
+    return {
+        "startup machine": f"`make bench-startup`: {machine.in_words(told['machine'])}.",
+        "startup table": table(["what", "CPU seconds", "beside"], told["lines"]),
     }
 
 
@@ -267,6 +275,7 @@ def main(kind: str = "", folder: str = "") -> None:
         makers = {
             "own": own_parts,
             "against": against_parts,
+            "startup": startup_parts,
             "peers": peers_parts,
             "large": large_parts,
         }

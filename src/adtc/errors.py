@@ -49,8 +49,16 @@ class LimitError(TooLargeError):
     """A limit on time or memory stopped the work, or would; a smaller question may fit."""
 
 
+class FoundToFitError(LimitError):
+    """A limit would be exceeded, and the message names what was found to fit."""
+
+
 class NotExactError(ADTCError):
     """An exact number was asked of an answer that is bounded, estimated or partial."""
+
+
+class NotKnownError(QueryError, AttributeError):
+    """A profile without exact counts was asked for what only an exact one has."""
 
 
 class CancelledError(ADTCError):

@@ -1,4 +1,4 @@
-// ⊕ and ⊗ of a user's semiring on what there is: a sum over no tree is no argument of them.
+// ⊕ and ⊗ of a user's semiring, with the sum over no tree set apart: the user's functions never see it.
 #pragma once
 
 #include "semiring.h"
@@ -72,7 +72,7 @@ public:
 private:
     const SemiringFunctions& functions_;
     const LeafMetrics& leaves_;
-    std::vector<double> values_;  ///< [metric]: room
+    std::vector<double> values_;  ///< [metric]: scratch
 };
 
 }  // namespace adtc

@@ -1,4 +1,4 @@
-// Values that can be made again, kept as long as there is room.
+// An LRU cache of values that can be computed again.
 #pragma once
 
 #include <list>

@@ -68,7 +68,7 @@ private:
     const Control& control_;
     std::unordered_map<Where, Cell, Hash> cells_;
     Index bytes_ = 0;
-    std::vector<Index> counts_;  ///< [group]: room
+    std::vector<Index> counts_;  ///< [group]: scratch
 };
 
 }  // namespace adtc

@@ -1,4 +1,4 @@
-// A circuit as it lies in memory: the tensors of all live paths, and what they stand on.
+// A circuit in memory: the tensors of all live paths, and the table, lattice and leaves they come from.
 #pragma once
 
 #include <vector>

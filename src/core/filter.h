@@ -1,4 +1,4 @@
-// Which cells of a list fit what others leave of the budgets: many compared at once.
+// Which cells of a list fit what is left of the budgets, compared a vector at a time.
 #pragma once
 
 #include <vector>

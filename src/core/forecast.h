@@ -1,10 +1,10 @@
-// How many trees and cells there can be below every path, told before any tensor is made.
+// Bounds on the trees and cells below every path, before any tensor is made.
 //
 // At the last level only the rows of paths are known, not how features split them. A feature splits
 // a path only if it splits all of its parents; that bounds the trees of depth at most 2 by their
 // number of leaves. Above, bounds multiply and add up as trees do. A tree that is drawn in
-// proportion to the bounds is thrown away if it does not exist: those that are left are drawn
-// uniformly, and their share says how many there are. Bounds are doubles, since they exceed any
+// proportion to the bounds is rejected if it does not exist: those accepted are uniform, and
+// their share says how many trees there are. Bounds are doubles, since they exceed any
 // integer; without contraction to fused operations they are the same at every level.
 #pragma once
 

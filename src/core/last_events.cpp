@@ -126,7 +126,7 @@ void LastEvents<Key, N>::add_leaves(const AdjointTable<Key, N>& adjoints, const 
 template <class Key, class N>
 bool LastEvents<Key, N>::admits_stump(const Branch<Key>& branch, int s, Index b, Index p, Index q) {
     const Leaves<Key>& leaves = circuit_.leaves;
-    if (is_free(leaves.rule)) return true;
+    if (is_unconstrained(leaves.rule)) return true;
     const std::size_t groups = static_cast<std::size_t>(leaves.groups());
     part1_.resize(groups);
     part0_.resize(groups);

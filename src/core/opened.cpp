@@ -261,7 +261,7 @@ void LastOpener<Key>::list(const Node<Key>& node, Index a, int s) {
     for (std::size_t l = 0; l < leaf1_.key.size(); ++l)
         if (leaf1_.key[l] != kNoKey<Key>) push(side, leaf1_.key[l], 1, leaf1_.costs(static_cast<Index>(l)), nullptr);
     if (circuit_.lattice->rest < 2) return;
-    if (is_free(circuit_.leaves.rule)) {
+    if (is_unconstrained(circuit_.leaves.rule)) {
         weighed_.weigh(node, a, s, circuit_.leaves);
         return node.budgets.empty() ? list_freely(node, a, s) : list_within(node, a, s);
     }

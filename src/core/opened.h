@@ -126,7 +126,7 @@ struct MeasuredLeaf {
 };
 
 /// Tell whether every leaf with enough rows may carry every label.
-inline bool is_free(const LabelRule& rule) { return !rule.majority && rule.share_top == 0; }
+inline bool is_unconstrained(const LabelRule& rule) { return !rule.majority && rule.share_top == 0; }
 
 /// What the parts of one side of a feature are worth, for all other active features at once: keys
 /// are linear in rows, so those of the other part are differences.
@@ -158,6 +158,8 @@ public:
     explicit LastOpener(const CircuitView<Key>& circuit);
 
     void open(Node<Key>& node);
+    /// Choose the features that split a path of any length, and count their pairs.
+    void count(Node<Key>& node);
 
 private:
     /// The trees of depth at most 1 on one side of a feature, not merged yet.
@@ -171,7 +173,6 @@ private:
     };
 
     void select(const Path& path);
-    void count(Node<Key>& node);
     template <class T>
     void count_as(Node<Key>& node, std::vector<T>& counted, std::vector<T>& kept);
     bool list_sides(const Node<Key>& node, Index a);

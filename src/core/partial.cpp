@@ -215,8 +215,9 @@ TreeList<Key> PartialTrees<Key>::join(Position at, const TreeList<Key>& ones, co
 }
 
 template <class Key>
-Context<Key> PartialTrees<Key>::root(std::span<const Key> good) const {
+Context<Key> PartialTrees<Key>::root(std::span<const Key> good, std::span<const Index> ranks) const {
     Context<Key> context;
+    context.ranks.assign(ranks.begin(), ranks.end());
     context.slots.build(good.data(), static_cast<Index>(good.size()));
     context.weights.resize(good.size() * static_cast<std::size_t>(limbs_), 0);
     for (std::size_t i = 0; i < good.size(); ++i) context.weights[i * static_cast<std::size_t>(limbs_)] = 1;
@@ -230,6 +231,7 @@ Context<Key> PartialTrees<Key>::below(Position at, const Context<Key>& context, 
     Context<Key> made;
     made.slots.build(child.keys.data(), child.size());
     made.weights.resize(static_cast<std::size_t>(child.size() * limbs_), 0);
+    if (!context.ranks.empty()) made.ranks.assign(static_cast<std::size_t>(child.size()), kNoRank);
     with_limbs<Key>(limbs_, [&]<int L>(Limbs<L> limbs) {
         for (Index i = 0; i < child.size(); ++i)
             for (Index j = 0; j < sibling.size(); ++j) {
@@ -237,6 +239,8 @@ Context<Key> PartialTrees<Key>::below(Position at, const Context<Key>& context, 
                 if (slot < 0 || !fit(child, i, sibling, j, limit)) continue;
                 limbs.add_product(made.weights.data() + i * limbs_, context.weights.data() + slot * limbs_,
                                   sibling.value(j), limbs_);
+                if (!made.ranks.empty() && limbs.positive(sibling.value(j)))
+                    made.ranks[i] = std::min(made.ranks[i], context.ranks[slot]);
             }
     });
     return made;
@@ -280,12 +284,12 @@ void PartialTrees<Key>::add_pairs(Position at, const Context<Key>& context, cons
     }
 }
 
+/// List the distinct features that may split a place.
 template <class Key>
-SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& context) {
-    SplitCounts found;
-    if (circuit_.levels.empty() || !circuit_.live[at.path] || at.end >= 0) return found;
-    const Lattice& lattice = *circuit_.lattice;
+std::vector<Index> PartialTrees<Key>::splitting(Position at) {
     std::vector<Index> features;
+    if (circuit_.levels.empty() || !circuit_.live[at.path] || at.end >= 0) return features;
+    const Lattice& lattice = *circuit_.lattice;
     const Index level = level_of(at.path);
     if (level < lattice.levels) {
         const Path path = path_at(lattice, level, at.path - lattice.base[level]);
@@ -299,7 +303,13 @@ SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& con
         for (const Index f : open(at.path)->pairs.features)
             if (f != at.side / 2) features.push_back(f);
     }
-    for (const Index f : features) {
+    return features;
+}
+
+template <class Key>
+SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& context) {
+    SplitCounts found;
+    for (const Index f : splitting(at)) {
         const TreeList<Key> ones = every(child(at, f, false)), zeros = every(child(at, f, true));
         std::vector<Limb> total(static_cast<std::size_t>(limbs_), 0);
         with_limbs<Key>(limbs_,
@@ -307,6 +317,48 @@ SplitCounts PartialTrees<Key>::split_counts(Position at, const Context<Key>& con
         if (!Limbs<0>{limbs_}.positive(total.data())) continue;
         found.features.push_back(f);
         found.counts.insert(found.counts.end(), total.begin(), total.end());
+    }
+    return found;
+}
+
+template <class Key>
+Index PartialTrees<Key>::least_rank(const Context<Key>& context, const TreeList<Key>& trees) const {
+    Index least = kNoRank;
+    for (Index i = 0; i < trees.size(); ++i) {
+        const Index slot = context.slots.find(trees.keys[i]);
+        if (slot >= 0 && Limbs<0>{limbs_}.positive(trees.value(i))) least = std::min(least, context.ranks[slot]);
+    }
+    return least;
+}
+
+/// Tell whether two cells make up a tree: not if all their pairs are trivial splits that do not count.
+template <class Key>
+bool PartialTrees<Key>::any_pair(const TreeList<Key>& ones, Index i, const TreeList<Key>& zeros, Index j) const {
+    const Limbs<0> limbs{limbs_};
+    if (!limbs.positive(ones.value(i)) || !limbs.positive(zeros.value(j))) return false;
+    const Index trivial = trivial_pairs(ones, i, zeros, j);
+    if (trivial == 0) return true;
+    std::vector<Limb> product(static_cast<std::size_t>(limbs_), 0);
+    limbs.add_product(product.data(), ones.value(i), zeros.value(j), limbs_);
+    limbs.subtract(product.data(), static_cast<Limb>(trivial));
+    return limbs.positive(product.data());
+}
+
+template <class Key>
+SplitRanks PartialTrees<Key>::split_ranks(Position at, const Context<Key>& context) {
+    SplitRanks found{splitting(at), {}};
+    if (found.features.empty()) return found;
+    const auto limit = budgets(at);
+    for (const Index f : found.features) {
+        const TreeList<Key> ones = every(child(at, f, false)), zeros = every(child(at, f, true));
+        Index least = kNoRank;
+        for (Index i = 0; i < ones.size(); ++i)
+            for (Index j = 0; j < zeros.size(); ++j) {
+                const Index slot = context.slots.find(ones.keys[i] + zeros.keys[j]);
+                if (slot < 0 || context.ranks[slot] >= least || !fit(ones, i, zeros, j, limit)) continue;
+                if (any_pair(ones, i, zeros, j)) least = context.ranks[slot];
+            }
+        found.ranks.push_back(least);
     }
     return found;
 }

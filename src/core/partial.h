@@ -2,10 +2,12 @@
 // trees go on with each test or label at a place that is still open.
 //
 // A list holds the trees that may stand at a place. A context says, for each key there, how many ways
-// the rest of a good tree has. Numbers are modulo 2^(64 · limbs), with limbs enough for all trees of
-// the circuit, so every number of good trees comes out exactly.
+// the rest of a good tree has, and, where good keys are ranked, the least rank among these. Numbers are
+// modulo 2^(64 · limbs), with limbs enough for all trees of the circuit, so every number of good trees
+// comes out exactly.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <unordered_map>
 #include <vector>
@@ -30,9 +32,13 @@ struct TreeList {
     const Index* cost(Index at) const { return costs.data() + at * functionals; }
 };
 
+/// The rank where there is no good tree, or none with a rank.
+constexpr Index kNoRank = std::numeric_limits<Index>::max();
+
 template <class Key>
 struct Context {
     std::vector<Limb> weights;  ///< [key][limb]
+    std::vector<Index> ranks;   ///< [key]: the least one of a good tree, or `kNoRank`; empty if keys are not ranked
     KeySlots<Key> slots;
 };
 
@@ -40,6 +46,12 @@ struct Context {
 struct SplitCounts {
     std::vector<Index> features;  ///< distinct ones that split the place
     std::vector<Limb> counts;     ///< [feature][limb]: for one of the user's features behind it
+};
+
+/// The least rank of a good tree that tests a feature at a place.
+struct SplitRanks {
+    std::vector<Index> features;  ///< distinct ones that split the place
+    std::vector<Index> ranks;     ///< [feature]
 };
 
 /// Not for several threads at once.
@@ -55,8 +67,8 @@ public:
     /// List the trees at a place with these children.
     TreeList<Key> join(Position at, const TreeList<Key>& ones, const TreeList<Key>& zeros);
 
-    /// The context of the root: one way for each good key.
-    Context<Key> root(std::span<const Key> good) const;
+    /// The context of the root: one way for each good key. Ranks are one for each of them, or none.
+    Context<Key> root(std::span<const Key> good, std::span<const Index> ranks) const;
     /// The context of a child's splits, from that of its parent at a place and its sibling's trees.
     Context<Key> below(Position at, const Context<Key>& context, const TreeList<Key>& child,
                        const TreeList<Key>& sibling);
@@ -64,6 +76,9 @@ public:
     /// Count the good trees with one of the listed trees in their context.
     std::vector<Limb> count(const Context<Key>& context, const TreeList<Key>& trees) const;
     SplitCounts split_counts(Position at, const Context<Key>& context);
+    /// Find the least rank of a good tree with one of the listed trees in its context.
+    Index least_rank(const Context<Key>& context, const TreeList<Key>& trees) const;
+    SplitRanks split_ranks(Position at, const Context<Key>& context);
 
     Position child(Position at, Index feature, bool negative) const;
     /// Write the rows at a place by group.
@@ -84,6 +99,8 @@ private:
     void add_pairs(Position at, const Context<Key>& context, const TreeList<Key>& ones, const TreeList<Key>& zeros,
                    Limbs<L> arithmetic, Limb* total);
     Index trivial_pairs(const TreeList<Key>& ones, Index i, const TreeList<Key>& zeros, Index j) const;
+    bool any_pair(const TreeList<Key>& ones, Index i, const TreeList<Key>& zeros, Index j) const;
+    std::vector<Index> splitting(Position at);
 
     const CircuitView<Key>& circuit_;
     Index limbs_;

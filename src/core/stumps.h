@@ -8,15 +8,11 @@
 #include <bit>
 #include <vector>
 
+#include "channels.h"
 #include "pairs.h"
 #include "simd.h"
 
 namespace adtc {
-
-/// More than any cost, with room for the sum of two of which constants of up to a sixteenth of the type's
-/// range have been taken.
-template <class T>
-constexpr T kInfinite = static_cast<T>((T{1} << (8 * sizeof(T) - 2)) - (T{1} << (8 * sizeof(T) - 5)) - 1);
 
 /// Turn what sets of features hold into what sign patterns hold: bit k of a set's index says that
 /// its k-th feature is 1, bit k of a pattern's that it is 0.

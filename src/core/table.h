@@ -1,4 +1,4 @@
-// The rows as kernels see them.
+// The table as kernels see it: rows as bits, one plane per row group and binary digit of weight.
 #pragma once
 
 #include "views.h"

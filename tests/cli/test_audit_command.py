@@ -122,7 +122,7 @@ def test_held_out_rows_and_a_test_file_measure_what_was_found(people, tmp_path) 
     frame = Path(people).read_text().splitlines()
     for line in rows.read_text().splitlines()[1:]:
         row, sex, paid, before, _ = line.split(",")
-        there = frame[int(row)].split(",")  # numbered as in the whole file
+        there = frame[1 + int(row)].split(",")  # below its header, numbered as in the whole file
         assert (sex, paid) == (there[2], there[5])
         assert before == {"yes": "paid", "no": "late"}[there[4]]
     test = tmp_path / "test.csv"

@@ -881,7 +881,6 @@ def test_estimates_on_the_command_line() -> None:
     [
         (["count", "--draws", "5"], "--draws is for estimates: give --estimated, too."),
         (["count", "--estimated", "--confidence", "2"], "'2' is not a number between 0 and 1"),
-        (["profile", "--estimated", "-o", "x.adtc"], "an estimated profile holds draws"),
     ],
 )
 def test_estimates_that_cannot_be(args: list[str], sentence: str) -> None:
@@ -943,7 +942,6 @@ def test_bounded_answers_hold_the_exact_ones(tmp_path) -> None:
     [
         (["--step", "3"], "--step is for bounded answers"),
         (["--bounded", "--estimated"], "two kinds of answers"),
-        (["--bounded", "-o", "x.adtc"], "holds ranges, no counts"),
     ],
 )
 def test_bounded_options_that_do_not_fit(more: list[str], sentence: str) -> None:

@@ -114,7 +114,7 @@ def test_answers_show_themselves_in_notebooks() -> None:
 def test_a_pipe_gets_a_line_a_minute(monkeypatch, capsys) -> None:
     clock = iter(range(0, 100_000, 20))  # each look at the clock is 20 s after the last
     monkeypatch.setattr(running, "monotonic", lambda: float(next(clock)))
-    lines = running.Lines(begun=0.0, entered=0.0, told=0.0)
+    lines = running.Lines(begun=0.0, entered=0.0, written=0.0)
     lines("counting", 1, 4)
     for _ in range(9):
         lines.tick()

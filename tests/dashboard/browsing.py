@@ -53,7 +53,7 @@ class Watched:
         return self.page
 
     def draw(self) -> None:
-        """Draw a tree and wait until it is there: what a new view would clear is safe from then on."""
+        """Draw a tree and wait until it is there."""
         self.page.click("#redraw")
         self.page.wait_for_selector(SETTLED)
 

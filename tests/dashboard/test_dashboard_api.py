@@ -38,7 +38,7 @@ from adtc.dashboard import make_app, serving  # noqa: E402
 from adtc.dashboard.asking import NotFoundError, checked_formula  # noqa: E402
 from adtc.dashboard.serving import listen  # noqa: E402
 from adtc.dashboard.session import Session  # noqa: E402
-from adtc.dashboard.side import Place  # noqa: E402
+from adtc.dashboard.side import Selection  # noqa: E402
 
 PAIR = {"x": "acc", "y": "precision"}
 
@@ -152,10 +152,10 @@ def test_a_row_is_followed_to_the_label_that_the_tree_predicts(client: Any, smal
     data = small.source.data
     tree = small.tree(777)
     leaves = TreeModel(tree.tree, data).predict(data)
-    for row in (1, 30, 60):
+    for row in (0, 30, 59):
         view = ask(client, "tree", rank=777, row=row)["path"]
-        assert view["label"] == str(leaves[row - 1])
-        assert view["truth"] == str(data.labels[data.y[row - 1]])
+        assert view["label"] == str(leaves[row])
+        assert view["truth"] == str(data.labels[data.y[row]])
         assert view["right"] is (view["label"] == view["truth"])
 
 
@@ -166,12 +166,12 @@ def test_a_followed_row_is_told_in_raw_values(client: Any, small: Profile) -> No
     for rank in range(0, 2000, 97):
         for row in (2, 31):
             path = ask(client, "tree", rank=rank, row=row)["path"]
-            known = known_values(data, row - 1)
+            known = known_values(data, row)
             assert path["known"] == list(known.values())
             assert any(text.startswith("job = ") for text in path["known"])
             for step in path["steps"]:
                 feature = data.features[data.feature_names.index(step["test"])]
-                answer = bool(data.dense()[row - 1, data.features.index(feature)])
+                answer = bool(data.dense()[row, data.features.index(feature)])
                 assert step["answer"] == ("yes" if answer else "no")
                 more = known.get(feature.column)
                 assert step["value"] == (None if answer and more == feature.name else more)
@@ -246,15 +246,15 @@ def test_a_second_profile_without_circuit_is_compared_but_not_drawn_from(
     session.warm()
     view = session.overview()
     assert (view["drawable"], view["compare"]["drawable"]) == (True, False)
-    assert session.difference(Place(x="acc", y="dp"))["second"]["total"] == str(other.count)
+    assert session.difference(Selection(x="acc", y="dp"))["second"]["total"] == str(other.count)
     with pytest.raises(QueryError, match="needs the circuit"):
-        session.tree(Place(side=2), 0, 0, None)
+        session.tree(Selection(side=2), 0, 0, None)
 
 
 def test_without_a_second_profile_there_is_no_second_side(small: Profile) -> None:
     session = make_app(small).state.session
     with pytest.raises(NotFoundError, match="no second profile"):
-        session.tree(Place(side=2), 0, 0, None)
+        session.tree(Selection(side=2), 0, 0, None)
 
 
 def test_profiles_with_other_metrics_cannot_be_compared(small: Profile) -> None:
@@ -309,8 +309,8 @@ def test_a_parameter_given_twice_is_refused(client: Any) -> None:
 UNKNOWN = [
     ("tree", {**PAIR, "cell": "99,0"}, "there is no cell 99,0"),
     ("tree", {"rank": str(10**30)}, "there is no tree with rank"),
-    ("tree", {"rank": "0", "row": "61"}, "there is no row 61"),
-    ("tree", {"rank": "0", "row": "0"}, "there is no row 0"),
+    ("tree", {"rank": "0", "row": "60"}, "there is no row 60"),
+    ("tree", {"rank": "0", "row": "9" * 30}, "there is no row 999"),
     ("tree", {"where": "acc > 1"}, "there is no tree here"),
     ("tree", {**PAIR, "side": "2", "cell": "99,0"}, "there is no cell 99,0"),
     ("report", {**PAIR, "trees": str(10**30)}, "there is no tree with rank"),
@@ -427,7 +427,7 @@ def test_many_clients_get_the_bytes_of_one(server: str, n: int) -> None:
         lambda: ("count", {"where": "acc >= "}),
         lambda: ("people", {"where": f"acc >= 0.{chance.randint(4, 6)}"}),
         lambda: ("rows", {"start": chance.randint(0, 40), "n": 20, "sort": "share"}),
-        lambda: ("person", {"row": chance.randint(1, 60), "seed": chance.randint(0, 9)}),
+        lambda: ("person", {"row": chance.randint(0, 59), "seed": chance.randint(0, 9)}),
         lambda: ("variables", {"where": f"acc >= 0.{chance.randint(4, 6)}"}),
         lambda: ("builder", {"steps": chance.choice(["", "f0", "f0,1l0", "f3"]), "by": "acc"}),
         lambda: ("complete", {"steps": "f0", "seed": chance.randint(0, 99)}),
@@ -484,7 +484,7 @@ def test_counts_beyond_64_bits_stay_exact(small: Profile) -> None:
 def test_many_cells_are_binned_by_the_server(small: Profile) -> None:
     profile = wide_profile(small, 200_000)
     session = Session(profile)
-    place = Place(where="acc >= 0.5", x="acc", y="dp", bins=40)
+    place = Selection(where="acc >= 0.5", x="acc", y="dp", bins=40)
     view = session.landscape(place)
     assert total(view) == profile.where("acc >= 0.5").count
     assert len(json.dumps(view)) < 200_000
@@ -538,10 +538,10 @@ def test_a_circuit_waits_until_a_tree_is_asked_for(small: Profile, tmp_path: Pat
     program = (
         "import sys, adtc; from adtc.dashboard import make_app; "
         f"app = make_app(adtc.load_profile({str(tmp_path / 'full.adtc')!r})); "
-        "from adtc.dashboard.side import Place; session = app.state.session; "
-        "session.landscape(Place('acc > 0', 'acc', 'dp')); "
+        "from adtc.dashboard.side import Selection; session = app.state.session; "
+        "session.landscape(Selection('acc > 0', 'acc', 'dp')); "
         "print(session.overview()['drawable'], {'pandas'} & set(sys.modules)); "
-        "session.warm(); print(session.tree(Place(), 5, 0, None)['rank'])"
+        "session.warm(); print(session.tree(Selection(), 5, 0, None)['rank'])"
     )
     run = [sys.executable, "-c", program]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
@@ -614,7 +614,7 @@ def test_warming_up_holds_up_nobody(small: Profile) -> None:
         warming.start()
         warming.join(120)
         assert not warming.is_alive()
-    assert session.tree(Place(), 5, 0, None)["rank"] == "5"
+    assert session.tree(Selection(), 5, 0, None)["rank"] == "5"
 
 
 def test_shares_are_rounded_from_exact_counts() -> None:

@@ -131,7 +131,7 @@ def test_the_message_about_a_row_is_on_the_screen(phone: Watched, alone: str) ->
     page.fill("#row", "999999")
     page.locator("#row").scroll_into_view_if_needed()
     page.keyboard.press("Enter")
-    sentence = page.get_by_text("the table has rows 1 to 400")
+    sentence = page.get_by_text("the table has rows 0 to 399")
     sentence.wait_for()
     box = sentence.bounding_box()
     assert 0 <= box["y"] <= 844 - box["height"]

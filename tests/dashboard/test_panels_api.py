@@ -115,10 +115,10 @@ def test_people_are_listed_in_exact_order(
     }[sort]
     sign = 1 if rising else -1
     expected = sorted(range(len(votes)), key=lambda row: (sign * values[row], row))  # type: ignore[operator]
-    assert [one["row"] - 1 for one in listed] == expected
+    assert [one["row"] for one in listed] == expected
     assert first["of"] == len(votes)
     one = listed[17]
-    share = votes.share().values[one["row"] - 1]
+    share = votes.share().values[one["row"]]
     assert isinstance(share, Fraction)
     assert one["share"] == views.share_text(share.numerator, share.denominator)
     assert one["part"] == float(share)
@@ -128,7 +128,7 @@ def test_a_group_is_listed_alone(client: Any, credit: Profile) -> None:
     assert credit.source is not None
     data = credit.source.data
     view = ask(client, "rows", group="female", n=500)
-    women = {row + 1 for row, z in enumerate(data.z) if data.groups[z] == "female"}
+    women = {row for row, z in enumerate(data.z) if data.groups[z] == "female"}
     assert {one["row"] for one in view["rows"]} == women
     assert view["of"] == len(women)
 
@@ -165,13 +165,13 @@ def test_a_person_has_trees_on_both_sides(client: Any, credit: Profile) -> None:
     row = ask(client, "rows", n=1)["rows"][0]["row"]
     view = ask(client, "person", row=row, seed=4)
     votes = credit.vote_shares()
-    counts = dict(zip(votes.label_texts, votes.counts[row - 1].tolist(), strict=True))
+    counts = dict(zip(votes.label_texts, votes.counts[row].tolist(), strict=True))
     assert {one["label"]: int(one["trees"]) for one in view["votes"]} == counts
     assert {side["label"]: int(side["trees"]) for side in view["sides"]} == counts
     for side in view["sides"]:
         drawn = credit.tree(int(side["profile_rank"]))
         assert side["path"]["label"] == side["label"]
-        assert str(drawn.model.predict(credit.source.data)[row - 1]) == side["label"]
+        assert str(drawn.model.predict(credit.source.data)[row]) == side["label"]
     (decision,) = view["decisions"]
     assert decision["name"] == "model"
 
@@ -179,7 +179,7 @@ def test_a_person_has_trees_on_both_sides(client: Any, credit: Profile) -> None:
 def test_what_decides_compares_variables_exactly(client: Any, credit: Profile) -> None:
     row = ask(client, "rows", n=1)["rows"][0]["row"]
     view = ask(client, "person", row=row)
-    sides = [credit.deciding({row - 1: side["label"]}).trees.variables() for side in view["sides"]]
+    sides = [credit.deciding({row: side["label"]}).trees.variables() for side in view["sides"]]
     gaps = [line["gap"] for line in view["tests"]]
     assert gaps == sorted(gaps, reverse=True)
     for line in view["tests"]:
@@ -357,8 +357,8 @@ def test_a_bad_request_gets_400_and_a_sentence(
 
 
 UNKNOWN = [
-    ("person", {"row": "701"}, "there is no row 701"),
-    ("person", {"row": "0"}, "there is no row 0"),
+    ("person", {"row": "700"}, "there is no row 700"),
+    ("person", {"row": "9" * 30}, "there is no row 999"),
     ("complete", {"where": "acc > 1"}, "no good tree begins like this"),
     ("further_tree", {"cell": "99,0"}, "there is no cell 99,0"),
     ("rows", {"group": "children"}, "there is no group 'children'"),

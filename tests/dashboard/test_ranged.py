@@ -14,8 +14,8 @@ from adtc.profiles.inexact.estimating import EstimatedProfile
 testclient = pytest.importorskip("starlette.testclient", reason="the dashboard needs starlette")
 
 from adtc.dashboard import make_app  # noqa: E402
-from adtc.dashboard.ranging import range_words  # noqa: E402
 from adtc.errors import QueryError  # noqa: E402
+from adtc.show.ranged import range_words  # noqa: E402
 
 METRICS = ["size", "acc", "dp"]
 WHERE = "f1 >= 0.7"
@@ -53,6 +53,8 @@ def client(bounded: BoundedProfile) -> Any:
 
 def ends(words: str) -> tuple[int, int]:
     """Read the two ends of a range in words."""
+    if words == "no tree":
+        return 0, 0
     numbers = [int(part.replace(",", "")) for part in words.split() if part[0].isdigit()]
     return numbers[0], numbers[-1]
 
@@ -87,12 +89,11 @@ def test_the_overview_says_what_kind_of_numbers_these_are(
 @pytest.mark.parametrize(
     ("path", "sentence"),
     [
-        ("landscape?x=acc&y=dp&where=acc>0.7", "cannot be filtered: make it anew with the formula"),
-        ("count?where=acc>0.7", "cannot be filtered"),
+        ("count?where=acc>least(acc)", "least(acc) is not known of a profile that is bounded"),
         ("tree", "it counts trees and holds none"),
         ("people", "needs the circuit"),
         ("builder", "needs the circuit"),
-        ("report?x=acc&y=dp", "a report needs an exact profile"),
+        ("report?x=acc&y=dp&trees=3", "needs single trees or exact counts"),
         ("compare?x=acc&y=dp", "no second profile"),
     ],
 )
@@ -100,6 +101,31 @@ def test_what_needs_trees_is_refused_in_a_sentence(client: Any, path: str, sente
     response = client.get(f"/api/{path}")
     assert response.status_code in (400, 404)
     assert sentence in response.json()["error"]
+
+
+def test_a_formula_narrows_the_ranges(client: Any, exact: Profile) -> None:
+    whole, some = (
+        client.get("/api/count", params={"where": where}).json() for where in ("", "acc >= 0.7")
+    )
+    least, most = ends(some["range"])
+    assert least <= exact.where("acc >= 0.7").count <= most < int(whole["count"])
+    asked = {"x": "acc", "y": "dp", "where": "acc >= 0.7"}
+    view = client.get("/api/landscape", params=asked).json()
+    assert float(view["x"]["labels"][0][1:].split(",")[0]) > 0.6
+
+
+def test_the_report_shows_ranges_and_the_status(client: Any, bounded: BoundedProfile) -> None:
+    page = client.get("/api/report", params={"x": "acc", "y": "size", "where": "acc >= 0.7"})
+    assert page.status_code == 200
+    assert f"The count is {bounded.where('acc >= 0.7').count.status}" in page.text
+    assert "Counted in steps of 5 rows" in page.text
+    assert "Single trees, trade-offs, people and variables are left out" in page.text
+
+
+def test_sliders_know_their_ends(client: Any, bounded: BoundedProfile) -> None:
+    metrics = {m["name"]: m for m in client.get("/api/overview").json()["metrics"]}
+    assert [metrics[name]["whole"] for name in METRICS] == [True, False, False]
+    assert metrics["acc"]["least"] == float(bounded.ends("acc")[0])
 
 
 def test_estimates_are_shown_with_their_intervals(estimated: EstimatedProfile) -> None:

@@ -217,11 +217,6 @@ def test_streams_by_size(parts, monkeypatch):
     assert adtc.read(parts, **ASKED).n_rows < 900
 
 
-def test_test_rows_cannot_be_held_out_of_a_stream(parts):
-    with pytest.raises(DataError, match=r"this one was streamed: give the test rows as a table"):
-        adtc.read(parts, stream=True, test_share=0.3, **ASKED)
-
-
 @pytest.mark.parametrize("stream", [None, True])
 def test_queries_and_lazy_frames(parts, stream):
     duckdb = pytest.importorskip("duckdb")

@@ -9,10 +9,13 @@ from click.testing import CliRunner
 
 import adtc
 from adtc.cli import main
-from adtc.engine.forecast import advice
+from adtc.engine.forecast import announcing
 from adtc.engine.forecast import explain as explaining
-from adtc.engine.forecast.advice import FITS, Least, announcement
+from adtc.engine.forecast.advice import FITS, Least
+from adtc.engine.forecast.announcing import announcement
+from adtc.engine.lattice import ones_of
 from adtc.engine.monitor import Monitor
+from adtc.errors import FoundToFitError, LimitError
 
 
 def wide(features: int, rows: int = 60) -> adtc.Data:
@@ -42,7 +45,7 @@ def test_what_is_advised_is_foreseen_to_fit() -> None:
 def test_rows_per_leaf_are_advised_by_the_features_they_leave() -> None:
     ones = np.array([10] * 900 + [300] * 20)
     told = Least(ones, 1000, 1, 4, 920, axes=0, budgets=0).advice()
-    assert any(line.startswith("relminsup 0.02 leaves 20 features: about") for line in told)
+    assert any(line.startswith("relminsup 0.02 with 20 features left: about") for line in told)
 
 
 def test_tensors_that_were_not_foreseen_leave_the_status_open() -> None:
@@ -76,8 +79,8 @@ def test_a_run_is_announced_if_it_takes_hours() -> None:
 
 
 def test_the_command_line_announces_a_long_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advice, "LONG", 0.0)
-    monkeypatch.setattr(advice, "_HARDLY", 0.0)
+    monkeypatch.setattr(announcing, "LONG", 0.0)
+    monkeypatch.setattr(announcing, "_HARDLY", 0.0)
     asked = ["count", "german-credit", "--maxdep", "2", "--json"]
     told = CliRunner().invoke(main, asked)
     assert told.stderr.startswith("adtc: this may take about ")
@@ -85,3 +88,38 @@ def test_the_command_line_announces_a_long_run(monkeypatch: pytest.MonkeyPatch) 
     assert json.loads(told.stdout)["status"] == "exact"
     for calm in (["--time-limit", "60"], ["--quiet"]):
         assert "this may take" not in CliRunner().invoke(main, [*asked, *calm]).stderr
+
+
+@pytest.mark.parametrize(
+    ("monitor", "stopped"),
+    [
+        (Monitor(time_limit=1e-9, exact=True), "within the time limit of 1e-09 s: ask for "),
+        (Monitor(memory_limit=10**6, exact=True), "that the run may use: ask for "),
+    ],
+)
+def test_a_refusal_names_what_explain_advises(monitor: Monitor, stopped: str) -> None:
+    data, space = wide(100), adtc.Space(max_depth=5)
+    with pytest.raises(LimitError) as error:
+        adtc.count(data, space, monitor=monitor)
+    told = str(error.value)
+    assert stopped in told
+    assert told.endswith(", or a higher limit.")
+    kinds, memory = len(data.labels), monitor.memory
+    least = Least(
+        ones_of(data), 60, 1, 5, 100, axes=0, budgets=0, groups=kinds, memory=memory
+    )  # fmt: skip
+    assert len(least.advice(monitor.time_limit)) > 1 or monitor.time_limit
+    for advice in least.advice(monitor.time_limit):
+        change, _, cost = advice.partition(": ")
+        assert change in told
+        assert "about" not in cost or f"({cost.split('about')[0]}about" in told
+
+
+def test_what_was_found_to_fit_is_told_as_it_is() -> None:
+    data = adtc.load_dataset("german-credit")
+    space = adtc.Space(max_depth=4, relminsup=0.1)
+    monitor = Monitor(memory_limit=3 * 10**7, exact=True)
+    with pytest.raises(
+        FoundToFitError, match=r"may use: ask for at most \d leaves, .*, or a constr"
+    ):
+        adtc.profile(data, space, ["size", "acc", "f1", "dp"], monitor=monitor)

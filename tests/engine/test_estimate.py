@@ -166,13 +166,13 @@ def sentence(credit) -> str:
 def test_what_cannot_fit_is_refused(sentence: str) -> None:
     assert re.search(r"at least [\d.e+]+ cells \(estimated from [\d,]+ drawn trees\)", sentence)
     assert "fit into the 0.02 GB" in sentence
-    assert sentence.endswith("or add a constraint that can be pushed down (such as acc >= 0.8).")
+    assert sentence.endswith("or a constraint that can be pushed down (such as acc >= 0.8).")
 
 
 def test_what_would_fit_is_true(credit, sentence: str) -> None:
     leaves = int(re.search(r"at most (\d+) leaves", sentence)[1])
     share = int(re.search(r"minsup of (\d+) %", sentence)[1])
-    names = re.search(r"ask for (.*) alone", sentence)[1].split(" and ")
+    names = re.search(r"rows, (.*) alone", sentence)[1].split(" and ")
     assert 2 <= leaves < 16
     assert 10 < share <= 40
     assert set(names) < set(METRICS)

@@ -191,7 +191,8 @@ def test_cells_are_foreseen_where_a_moment_is_not_enough(
     ("monitor", "status"),
     [
         (Monitor(), "exact"),
-        (Monitor(memory_limit=2 * 10**7), "partial"),
+        (Monitor(memory_limit=2 * 10**7), "estimated"),
+        (Monitor(memory_limit=2 * 10**7, time_limit=1e-3), "partial"),
         (Monitor(memory_limit=2 * 10**7, exact=True), None),
     ],
 )

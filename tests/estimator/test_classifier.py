@@ -294,7 +294,7 @@ def test_without_scikit_learn_it_says_what_to_install(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ADTCError, match=r"needs scikit-learn: pip install 'adtc\[sklearn\]'"):
-        estimator._made.__wrapped__("TreeSetClassifier")
+        estimator._join_bases.__wrapped__("TreeSetClassifier")
     with pytest.raises(AttributeError, match="has no attribute 'Tree'"):
         estimator.Tree  # noqa: B018
 

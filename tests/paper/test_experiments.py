@@ -218,7 +218,7 @@ def test_files_come_back_as_they_were_written(tmp_path, monkeypatch, adult):
     tiny(monkeypatch, adult)
     [done] = run_all(find(["fairness"], compas=False), tmp_path, setting=SMALL)
     told = json.loads((tmp_path / "fairness.json").read_text(encoding="utf-8"))
-    assert told == done.told
+    assert told == done.summary
     assert sorted(told["files"] + ["fairness.json"]) == sorted(p.name for p in tmp_path.iterdir())
     with (tmp_path / "fairness-acc-eodd.csv").open(encoding="utf-8", newline="") as file:
         head, *body = csv.reader(file)
@@ -236,7 +236,7 @@ def test_a_finished_experiment_is_not_run_again(tmp_path, monkeypatch, adult):
     spy = replace(chosen[0], run=lambda *about: ran.append(1) or chosen[0].run(*about))
     [second] = run_all([spy], tmp_path, setting=SMALL)
     assert (first.kept, second.kept, ran) == (False, True, [])
-    assert second.told == first.told
+    assert second.summary == first.summary
     [third] = run_all([spy], tmp_path, setting=SMALL, again=True)
     assert (third.kept, ran) == (False, [1])
 
@@ -287,7 +287,7 @@ def test_an_interrupt_leaves_what_was_finished(tmp_path, monkeypatch, adult):
 
     first, last = find(["depth", "siz-adult"], compas=False)
     runs = run_all([first, replace(last, run=interrupt)], tmp_path, setting=SMALL)
-    assert next(runs).told is not None
+    assert next(runs).summary is not None
     with pytest.raises(KeyboardInterrupt):
         next(runs)
     [again] = run_all([first], tmp_path, setting=SMALL)

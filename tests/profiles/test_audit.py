@@ -96,7 +96,7 @@ def test_trees_that_a_person_would_consider_equal_those_listed(question):
     assert (part.exists, part.count) == (bool(good), len(good))
     for tree in found.shown if good else ():
         assert plain(tree.model.tree) in [t for t, _ in good]
-    assert len({tree.said.tobytes() for tree in found.shown}) == len(found.shown)
+    assert len({tree.predictions.tobytes() for tree in found.shown}) == len(found.shown)
 
 
 def _weights_of_labels(table):
@@ -368,6 +368,6 @@ def test_changed_rows_are_written_on_request(tmp_path):
     assert lines[0] == "row,sex,paid,decision in use,decision of the tree"
     assert len(lines) - 1 == n == found.shown[0].changes[0].changed
     row, sex, paid, before, after = lines[1].split(",")
-    at = int(row) - 1
+    at = int(row)
     assert (sex, paid) == (frame["sex"][at], frame["paid"][at])
     assert before == {"yes": "paid", "no": "late"}[frame["approved"][at]] != after

@@ -1,6 +1,7 @@
 """Trees built by hand among the good ones, against a plain listing of the trees."""
 
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -50,6 +51,20 @@ def check(builder, good):
         tests = Counter(part[0] for part in parts if not oracle.is_leaf(part))
         assert {way.number: way.trees for way in choices.labels} == leaves
         assert {way.number: way.trees for way in choices.features} == tests
+        check_bests(builder, address, parts, errors)
+
+
+def check_bests(builder, address, parts, errors):
+    """Compare the best value of every way with those of the listed trees that go it."""
+    by_way = {}
+    for part, error in zip(parts, errors, strict=True):
+        way = ("leaf", part) if oracle.is_leaf(part) else ("test", part[0])
+        by_way.setdefault(way, set()).add(error)
+    for best, goal in ((min, "minimize"), (max, "maximize")):
+        choices = builder.choices(address, **{goal: "error"})
+        found = {("leaf", way.number): way.best for way in choices.labels}
+        found |= {("test", way.number): way.best for way in choices.features}
+        assert found == {way: best(values) for way, values in by_way.items()}, goal
 
 
 @settings(max_examples=40)
@@ -120,6 +135,38 @@ def test_numbers_of_several_limbs_add_up():
             assert sum(way.trees for way in choices.features + choices.labels) == builder.count
             before = next(way.trees for way in choices.features if way.name == name)
             assert builder.split(name).count == before
+
+
+def test_ways_without_a_value_have_no_best():
+    profile = adtc.profile(
+        adtc.Data.from_arrays([[1, 1], [1, 0], [0, 1], [0, 0]], [1, 0, 0, 0]),
+        adtc.Space(max_depth=1),
+        ["precision", "size"],
+    )
+    builder = profile.builder()
+    bests = {way.name: way.best for way in builder.choices(maximize="precision").labels}
+    assert bests == {"0": None, "1": Fraction(1, 4)}  # nobody is predicted to be positive
+    told = str(builder.choices(maximize="precision")).splitlines()
+    assert told[0].split() == ["trees", "best"]
+    assert builder.leaf(0).best(maximize="precision") is None
+
+
+def test_the_best_of_trees_that_are_left_out_is_not_told():
+    """Trees of a space with required columns are a sum with signs, which has no first tree."""
+    profile = small()
+    space = adtc.Space(max_depth=2, required=["f2"])
+    chosen = adtc.profile(profile.source.data, space, ["size", "error"], where="error <= 2")
+    builder = chosen.builder()
+    every = [drawn for drawn in profile.iterate() if 2 in features_of(plain(drawn.tree))]
+    for way in builder.choices(minimize="error").features:
+        there = [d.metrics["error"] for d in every if plain(d.tree)[0] == way.number]
+        assert (way.best, way.trees) == (min(there), len(there))
+
+
+def features_of(tree):
+    return (
+        set() if oracle.is_leaf(tree) else {tree[0]} | features_of(tree[1]) | features_of(tree[2])
+    )
 
 
 def test_text_and_html():

@@ -60,6 +60,13 @@ def test_the_report_has_a_section_about_further_tables():
     page = report_html(sample(metrics=["acc", "test.acc"]))
     assert "On further tables" in page
     assert "accuracy on test" in page
+    section = page.partition('id="tables"')[2].partition("</section>")[0]
+    assert "The tree that loses most on test" in section
+    assert '<th scope="row">0.05</th>' in section
+    many = report_html(sample(metrics=["acc", "dp", "test.acc"]))
+    section = many.partition('id="tables"')[2].partition("</section>")[0]
+    assert section.count('class="landscape"') == 1
+    assert many.count('class="landscape"') == 2
     assert "On further tables" not in report_html(sample(metrics=["acc"]))
 
 

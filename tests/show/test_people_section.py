@@ -1,13 +1,17 @@
 """The people of a report: exact numbers, no row, and nothing about few people."""
 
 import re
+from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import adtc
 from adtc.show import people_section
-from adtc.show.people_section import people_html
+from adtc.show.people_section import hidden_in_all, people_html
 from adtc.show.report import report_html
+from adtc.text import percent
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +54,38 @@ def test_few_people_are_not_told_of():
     assert {row[0]: row[-1] for row in cells(page)}["everybody"] == "not shown"
     assert "fewer than 10" in page
     assert ">3<" not in page
+
+
+def by_group(page: str) -> dict[str, list[str]]:
+    rows = cells(page.partition("by group</h3>")[2])
+    return {row[0]: row[1:] for row in rows[1:]}
+
+
+def test_groups_are_compared_by_their_vote_shares(profile):
+    votes = profile.vote_shares()
+    found = by_group(people_html(profile, 0))
+    assert list(found) == ["female", "male"]
+    for name, shares in found.items():
+        mine = votes.people.z == votes.people.groups.index(name)
+        high = sum(5 * int(v) >= 4 * votes.total for v in votes.counts[mine, 1])
+        assert shares[-1] == percent(Fraction(high, int(mine.sum())))
+    everybody = adtc.profile(
+        adtc.load_dataset("mushroom"), adtc.Space(1), ["acc"], where="acc > 0.8"
+    )
+    assert "by group" not in people_html(everybody, 0)
+
+
+COUNTS = st.lists(st.integers(0, 30), min_size=5, max_size=5)
+
+
+@given(st.lists(COUNTS, min_size=2, max_size=4), COUNTS, st.integers(1, 12))
+def test_a_bin_with_few_of_one_group_is_hidden_in_all(groups, others, small):
+    everybody = [sum(of) for of in zip(others, *groups, strict=True)]
+    hidden = hidden_in_all(everybody, groups, small)
+    for part in (*groups, others):
+        assert all(gone for n, gone in zip(part, hidden, strict=True) if 0 < n < small)
+        unseen = [n for n, gone in zip(part, hidden, strict=True) if n and gone]
+        assert len(unseen) != 1 or unseen[0] >= small or sum(map(bool, part)) == 1
 
 
 def test_no_tree_no_circuit_or_too_many_cells(profile, tmp_path, monkeypatch):

@@ -9,7 +9,6 @@ import math
 import operator
 from collections.abc import Callable, Sequence
 from functools import partial
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from adtc.algebra.semiring import Values
 from adtc.algebra.trees import Leaf
 from adtc.algebra.witnesses import Costed, Drawn, Found, cheaper, draw_one, join
 from adtc.errors import QueryError, UnknownSemiringError, unknown
+from adtc.text import is_whole
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -382,7 +382,7 @@ def get_semiring(name: str, *parameters: Any) -> Semiring[Any]:
 
 
 def _positive(parameter: str, value: int) -> int:
-    if not isinstance(value, Integral) or value < 1:
+    if not is_whole(value, 1):
         raise QueryError(f"{parameter} must be a positive integer, but {value!r} came.")
     return value
 

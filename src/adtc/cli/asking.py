@@ -1,35 +1,25 @@
-"""From the command line to a call of the public API: what is asked, and how a command is made.
-
-`command` and `table_command` turn a function that returns an `Answer` into a command.
-"""
+"""From the command line to a call of the public API: which table, which space, which limits."""
 
 import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adtc.cli import completion
-from adtc.cli.group import INTERRUPTED, main
+from adtc.cli.executing import opened_run
 from adtc.cli.options import (
     FURTHER,
-    OUTPUT,
-    PRINTING,
     QUIET,
     RUN,
-    SECTIONS,
     SHARED,
     TABLE,
     TREES,
-    Option,
 )
-from adtc.cli.output import Answer, check_output, deliver
-from adtc.cli.running import begun, interrupted, watched
+from adtc.cli.running import begun, watched
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,6 +31,7 @@ if TYPE_CHECKING:
     from adtc.data.stream.streamed import StreamSheet
     from adtc.engine.monitor import Monitor
     from adtc.engine.query import Space
+    from adtc.errors import LimitError
 
 
 T = TypeVar("T")
@@ -93,12 +84,27 @@ class Asked:
     def limits(self) -> dict[str, Any]:
         """Give what a `Monitor` is to watch; what does not fit is answered unless told else."""
         given = {name: value for name, value in self.run.items() if name != "engine"}
-        return {"exact": False, **given}
+        return {"exact": False, "spare": _SPARE, **given}
 
     def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
         """Ask the public API under the limits given, and watch over the run."""
+        from adtc.errors import LimitError
+
         options |= {"define": self.define, "engine": self.engine}
-        return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
+        try:
+            return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
+        except LimitError as error:  # the watch may stop a run before it does so itself
+            raise self._advised(error, about[0]) from None
+
+    def _advised(self, error: "LimitError", data: Any) -> "LimitError":
+        """Let a refusal name what would fit."""
+        from adtc.data import Data
+        from adtc.engine.forecast.advice import advised
+
+        if not isinstance(data, Data):
+            return error
+        monitor, budgets = self.monitor(), int(bool(self.where))
+        return advised(error, data, self.space(), axes=0, budgets=budgets, monitor=monitor)
 
     def under_limits(self, work: "Callable[[Monitor], T]") -> T:
         """Do work that takes a monitor under the limits given, and watch over it."""
@@ -107,13 +113,13 @@ class Asked:
 
     def announce(self, data: "Data", *, constrained: bool = False) -> None:
         """Say on stderr that a run will take long, unless limits or --quiet are given."""
-        from adtc.engine.forecast.advice import announcement
+        from adtc.engine.forecast.announcing import announcement
 
         quiet = click.get_current_context().meta.get(str(QUIET.name))
         if quiet or self.run.keys() & {"time_limit", "memory_limit"} or self.engine == "spec":
             return
-        if told := announcement(data, self.space(), constrained=constrained or bool(self.where)):
-            print(f"adtc: {told}", file=sys.stderr, flush=True)
+        if note := announcement(data, self.space(), constrained=constrained or bool(self.where)):
+            print(f"adtc: {note}", file=sys.stderr, flush=True)
 
     def target(self) -> str | None:
         """Name the column to predict: the one given, or a bundled table's own."""
@@ -141,7 +147,7 @@ class Asked:
                     f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
                 )
             limits |= {"memory_limit": most - held, "resident_limit": most}
-        return Monitor(**limits, started=self.started, patient=True, spare=_SPARE)
+        return Monitor(**limits, started=self.started, patient=True)
 
     def space(self) -> "Space":
         """Make the space of trees."""
@@ -169,7 +175,7 @@ class Asked:
         data = self._first_table(sheet)
         warn(sheet, later=self._is_bundled())
         for name, path in self._files().items():
-            data = data.with_table(name, self._like(sheet, path))
+            data = self._with_file(data, sheet, name, path)
         return data
 
     def _first_table(self, sheet: "Sheet | StreamSheet") -> "Data":
@@ -189,12 +195,17 @@ class Asked:
     def kept_rows(self) -> "Rows | None":
         """Find the rows that --test-share leaves, by their numbers from 0; None if all stay."""
         from adtc.data.splitting import set_aside
+        from adtc.data.stream.further import held_rows
+        from adtc.data.stream.streamed import StreamSheet
 
-        share = self.further.get("test_share")
+        share, seed = self.further.get("test_share"), self.further.get("test_seed") or 0
         if share is None:
             return None
-        sheet: Any = self.sheet()
-        chosen = set_aside(sheet.row_kinds(), share, self.further.get("test_seed") or 0)
+        sheet = self.sheet()
+        if isinstance(sheet, StreamSheet):
+            chosen = held_rows(0, self.raw_table().num_rows, share, seed)
+        else:
+            chosen = set_aside(sheet.row_kinds(), share, seed)
         return (~chosen).nonzero()[0]
 
     def _files(self) -> dict[str, str]:
@@ -202,12 +213,19 @@ class Asked:
         given = {"test": self.further["test"]} if "test" in self.further else {}
         return given | dict(self.further.get("tables", {}))
 
-    def _like(self, sheet: "Sheet | StreamSheet", path: str) -> Any:
-        """Read the file of a further table."""
+    def _with_file(
+        self, data: "Data", sheet: "Sheet | StreamSheet", name: str, path: str
+    ) -> "Data":
+        """Add the file of a further table, in batches if the first table was read so."""
         from adtc.data.read import read_like
+        from adtc.data.stream.further import batches_like, with_streamed_table
+        from adtc.data.stream.streamed import StreamSheet
 
         file = {key: self.reading[key] for key in FILE_ONLY if key in self.reading}
-        return read_like(path, sheet.names, **file)
+        if not isinstance(sheet, StreamSheet):
+            return data.with_table(name, read_like(path, sheet.names, **file))
+        batches, monitor = batches_like(path, sheet.names, **file), self.monitor()
+        return watched(lambda: with_streamed_table(data, name, batches, watch=monitor), monitor)
 
     def sheet(
         self, *, need_target: bool = True, watch: "Monitor | None" = None
@@ -221,6 +239,8 @@ class Asked:
 
         reading = {**self.reading, "watch": watch, "describing": not need_target}
         reading["memory"] = self.limits.get("memory_limit")
+        if share := self.further.get("test_share"):
+            reading["held"] = (share, self.further.get("test_seed") or 0)
         if self.table == STDIN:
             return self._standard_input(reading)
         if self._is_bundled():
@@ -283,8 +303,9 @@ class Asked:
             path = Path(folder, "stdin.csv")
             with path.open("wb") as file:
                 shutil.copyfileobj(sys.stdin.buffer, file)
+            once = {**reading, "held": None}  # no second pass over what is gone
             try:
-                return replace(read_sheet(path, **reading), name="stdin")
+                return replace(read_sheet(path, **once), name="stdin")
             except DataError as error:  # the file is ours, not the user's
                 raise type(error)(str(error).replace(f"'{path}'", "standard input")) from None
 
@@ -309,47 +330,6 @@ class Asked:
             f"{', '.join(columns[:60])}{', …' if len(columns) > 60 else ''}; "  # noqa: PLR2004
             f"the last one, '{columns[-1]}', would only be a guess."
         )
-
-
-def opened_run(run: dict[str, Any]) -> dict[str, Any]:
-    """Open the folder and connect to the workers that the options of a run name."""
-    return _with_client(_with_checkpoint(run))
-
-
-def _with_checkpoint(run: dict[str, Any]) -> dict[str, Any]:
-    """Open the folder that parts of the run are kept in, if one is given."""
-    from adtc.errors import QueryError
-
-    resume = run.pop("resume", False)
-    if "checkpoint" not in run:
-        if resume:
-            raise QueryError("--resume goes on from a folder: give it with --checkpoint FOLDER.")
-        return run
-    from adtc.engine.executors.checkpoint import Checkpoint
-
-    return {**run, "checkpoint": Checkpoint(run["checkpoint"], resume=resume)}
-
-
-def _with_client(run: dict[str, Any]) -> dict[str, Any]:
-    """Connect to the workers, if some are to compute, until the command ends."""
-    from adtc.errors import QueryError
-
-    address, insecure = run.pop("dask", None), run.pop("insecure", False)
-    if address is None:
-        if insecure:
-            raise QueryError("--insecure is about a cluster: give its address with --dask ADDRESS.")
-        return run
-    if "checkpoint" in run:
-        raise QueryError(
-            "parts are kept on this machine or computed on others: give either --checkpoint or "
-            "--dask."
-        )
-    from adtc.engine.executors.workers import connected
-    from adtc.engine.monitor import usable_cores
-
-    workers = run.get("threads") or usable_cores()
-    found = connected(address, insecure=insecure, workers=workers)
-    return {**run, "client": click.get_current_context().with_resource(found)}
 
 
 def warn(sheet: "Outline", *, later: bool) -> None:
@@ -379,77 +359,3 @@ def say_warning() -> None:
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty()
-
-
-class SectionedCommand(click.Command):
-    """A command whose help lists the options in sections and ends with an example."""
-
-    example: str = ""
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the example as it is to be typed, never wrapped."""
-        with formatter.section("Example"):
-            formatter.write(f"  {self.example}\n")
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options section by section, click's own with the output's."""
-        for section in SECTIONS:
-            records = [
-                record
-                for option in self.get_params(ctx)
-                if isinstance(option, click.Option)
-                and getattr(option, "section", OUTPUT) == section
-                and (record := option.get_help_record(ctx)) is not None
-            ]
-            if records:
-                with formatter.section(section):
-                    formatter.write_dl(records)
-
-
-Answering = Callable[..., Answer]
-TABLES = """\
-TABLE is a bundled name (see `adtc datasets`) or the path of a CSV or Parquet file; a directory or a
-quoted glob of such files is one table. A file whose name is also that of a bundled table is written
-./NAME, and - stands for CSV on standard input."""
-
-
-def command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:
-    """Make a command out of a function that answers; its name and help are the function's.
-
-    A command whose own options take ``-o`` writes something else there than what it prints.
-    """
-    taken = {spelling for option in own for spelling in option.opts}
-    printing = [option for option in PRINTING if not taken.intersection(option.opts)]
-
-    def decorate(function: Answering) -> click.Command:
-        def run(as_json: bool, output: Path | None = None, **values: Any) -> int:
-            check_output(output, values.get("table") or values.get("source"))
-            answer = function(**values)
-            say_warning()
-            stopped = interrupted()  # what was finished is shown, but no file is written
-            deliver(answer, as_json, None if stopped else output)
-            return INTERRUPTED if stopped else answer.exit_code
-
-        made = SectionedCommand(
-            function.__name__, callback=run, help=function.__doc__, params=[*own, *printing]
-        )
-        made.example = example
-        main.add_command(made)
-        return made
-
-    return decorate
-
-
-def table_command(*own: Option, example: str) -> Callable[[Answering], click.Command]:
-    """Make a command about a table: its function takes what is `Asked` and its own options."""
-
-    def decorate(function: Answering) -> click.Command:
-        @wraps(function)
-        def answer(**values: Any) -> Answer:
-            return function(Asked.take(values), **values)
-
-        answer.__doc__ = f"{function.__doc__}\n\n{TABLES}"
-        argument = click.Argument(["table"], shell_complete=completion.tables)
-        return command(argument, *own, *SHARED, *FURTHER, QUIET, example=example)(answer)
-
-    return decorate

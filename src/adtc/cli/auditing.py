@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import NOTICED, Asked, table_command
+from adtc.cli.asking import NOTICED, Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line, provenance
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     Option("--certificate", metavar="FILE", type=FILE, section=OUTPUT,
            help="Write the answer as JSON that others can check with `adtc verify FILE TABLE`."),
     Option("--rows", metavar="FILE", type=FILE, section=OUTPUT,
-           help="Write the rows whose decision would change as CSV."),
+           help="Write the rows whose decision would change as CSV, numbered from 0."),
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
     Option("--note", metavar="TEXT", section=OUTPUT,
            help="What you want to say; it stands below the title."),
@@ -178,21 +179,21 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
     model = _saved_tree(tree, rank)
     if model.binarizer.features == data.features and model.labels == data.labels:
         return {"tree": model.tree}
-    said, kept = model.predict(asked.raw_table()), asked.kept_rows()
-    return {"decision": said if kept is None else said[kept]}
+    predictions, kept = model.predict(asked.raw_table()), asked.kept_rows()
+    return {"decision": predictions if kept is None else predictions[kept]}
 
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":
     """Read a tree from its JSON, or from a saved profile by its rank."""
-    import adtc
-    from adtc.cli.sources import is_saved
+    from adtc.cli.saved import is_saved
+    from adtc.cli.sources import load_exact
     from adtc.errors import QueryError
     from adtc.models import TreeModel
 
     if is_saved(tree):
         if not rank:
             raise QueryError(f"'{tree}' is a saved profile: say which of its trees with --rank.")
-        return adtc.load_profile(tree).tree(rank[0]).model
+        return load_exact(tree).tree(rank[0]).model
     if rank:
         raise QueryError(f"'{tree}' is no saved profile, so --rank chooses nothing: leave it out.")
     return TreeModel.from_json(Path(tree).read_text(encoding="utf-8"))

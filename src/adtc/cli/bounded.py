@@ -1,30 +1,43 @@
 """Answers between two proved numbers, asked for by ``--bounded``: trees counted in coarse steps."""
 
-from fractions import Fraction
+import math
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import text
+import click
+
+from adtc.cli import ranged, text
 from adtc.cli.asking import Asked
-from adtc.cli.modes import asked_as, ranges_answer
-from adtc.cli.options import RUN, Option, whole
+from adtc.cli.modes import asked_as
+from adtc.cli.options import RUN, Option
 from adtc.cli.output import Answer, Line
+from adtc.cli.ranged import Files, Saved
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from adtc.profiles.inexact.bounding import BoundedProfile
+
+
+def _rows(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Read a number of rows, of which a part will do."""
+    try:
+        rows = None if value is None else float(value)
+    except ValueError:
+        rows = 0.0
+    if rows is not None and not 0 < rows < math.inf:
+        sentence = f"'{value}' is not a number of rows above 0, such as 20 or 0.5."
+        raise click.BadParameter(sentence, context, parameter)
+    return rows
+
 
 BOUNDED = (
     Option("--bounded", section=RUN, is_flag=True,
            help="Count in steps of several rows, so that numbers lie between two proved ones."),
-    Option("--step", section=RUN, callback=whole(1), metavar="ROWS",
-           help="With --bounded: rows of a step; smaller ones make ranges narrower."),
+    Option("--step", section=RUN, callback=_rows, metavar="ROWS",
+           help="With --bounded: rows of a step, such as 20 or 0.5; smaller ones make ranges "
+                "narrower."),
 )  # fmt: skip
-_BINS = 10
-_STEPS = 100  # edges are hundredths of whole numbers
 
 
-def taken(values: dict[str, Any]) -> dict[str, Any] | None:
+def pop_options(values: dict[str, Any]) -> dict[str, Any] | None:
     """Take the options of a bounded answer out of a command's; None if none is asked for."""
     from adtc.errors import QueryError
 
@@ -39,77 +52,30 @@ def count_answer(asked: Asked, options: dict[str, Any]) -> Answer:
     found: BoundedProfile = asked_as("bounded", asked, ["size"], options)
     return Answer(
         {**found.count.to_json(), "record": found.record.to_json()},
-        [text.answer(found.count, found.status), _how(found), *text.footer(found.record)],
+        [text.answer(found.count, found.status), ranged.how(found), *text.footer(found.record)],
     )
 
 
-def profile_answer(asked: Asked, metrics: list[str], options: dict[str, Any]) -> Answer:
+def profile_answer(
+    asked: Asked, metrics: list[str], options: dict[str, Any], saved: Saved
+) -> Answer:
     """Bound a number of trees, and what they measure."""
     from adtc.profiles.writing import aligned, approximate, json_number
 
     found: BoundedProfile = asked_as("bounded", asked, metrics, options)
     ends = {name: found.ends(name) for name in found.names}
     rows = [[name, *map(approximate, pair)] for name, pair in ends.items()]
-    return Answer(
-        {
-            **found.count.to_json(),
-            "status": found.status,
-            "num_cells": found.record.num_cells,
-            "cell_scan": found.record.cell_scan,
-            "path": None,
-            "metrics": {
-                name: {"at_least": json_number(low), "at_most": json_number(high)}
-                for name, (low, high) in ends.items()
-            },
-            "record": found.record.to_json(),
-        },
-        [
-            text.answer(found.count, found.status),
-            Line(""),
-            *map(Line, aligned([["metric", "at least", "at most"], *rows]).splitlines()),
-            Line(""),
-            _how(found),
-            *text.footer(found.record),
-        ],
-    )
+    told = {
+        name: {"at_least": json_number(low), "at_most": json_number(high)}
+        for name, (low, high) in ends.items()
+    }
+    lines = aligned([["metric", "at least", "at most"], *rows]).splitlines()
+    return saved.answer(asked, found, told, [Line(""), *map(Line, lines)])
 
 
 def table_answer(
-    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], plot: "Path | None"
+    asked: Asked, axes: tuple[str, str], bins: Any, options: dict[str, Any], files: Files
 ) -> Answer:
     """Bound a cross-table."""
     found: BoundedProfile = asked_as("bounded", asked, list(dict.fromkeys(axes)), options)
-    edges = [_edges(found, name, wanted) for name, wanted in zip(axes, bins, strict=True)]
-    table = found.crosstab(*axes, bins=(edges[0], edges[1]))
-    return ranges_answer(table, [Line(""), _how(found)], plot)
-
-
-def _edges(found: "BoundedProfile", name: str, wanted: Any) -> list[Any]:
-    """Take edges as given, or place so many bins evenly between what the metric may be."""
-    from adtc.errors import QueryError
-
-    if isinstance(wanted, list):
-        return wanted
-    if wanted == "values":
-        raise QueryError(
-            "values are not known one by one in steps: give edges, such as 0.7,0.8,0.9."
-        )
-    low, high = found.ends(name)
-    if low is None or high is None:
-        return [0, 1]
-    first, last = _hundredths(low, up=False), _hundredths(high, up=True)
-    width = max(1, -(-(last - first) // int(wanted or _BINS)))
-    return [Fraction(at, _STEPS) for at in range(first, last + width, width)]
-
-
-def _hundredths(number: Fraction, *, up: bool) -> int:
-    scaled = number * _STEPS
-    return scaled.__ceil__() if up else scaled.__floor__()
-
-
-def _how(found: "BoundedProfile") -> Line:
-    rows = f"{found.width:,} row{'s'[: found.width != 1]}"
-    return Line(
-        f"counted in steps of {rows}, in {found.record.num_cells:,} cells: the numbers surely lie "
-        f"in their ranges; a smaller --step, or a condition on what you look at, narrows them"
-    )
+    return ranged.table_answer(found, axes, bins, files)

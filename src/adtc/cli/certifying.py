@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import Asked, table_command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.options import FILE, OUTPUT, Option
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line

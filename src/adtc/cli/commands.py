@@ -7,9 +7,10 @@ from dataclasses import asdict
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from adtc.cli import bounded, completion, modes, text
-from adtc.cli.asking import Asked, command, table_command
-from adtc.cli.infeasible import nearest_told
+from adtc.cli import beside, bounded, completion, modes, text
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import command, table_command
+from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import Option, metric_names
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import interrupted
@@ -48,9 +49,9 @@ def count(asked: Asked, **mode: Any) -> Answer:
     """Count the trees that satisfy a constraint."""
     import adtc
 
-    if (options := modes.taken(mode)) is not None:
+    if (options := modes.pop_options(mode)) is not None:
         return modes.count_answer(asked, options)
-    if (options := bounded.taken(mode)) is not None:
+    if (options := bounded.pop_options(mode)) is not None:
         return bounded.count_answer(asked, options)
     data = asked.data()
     asked.announce(data)
@@ -58,15 +59,15 @@ def count(asked: Asked, **mode: Any) -> Answer:
     record = found.record
     assert record is not None  # of an answer
     if isinstance(found, adtc.Bracket) and not interrupted():
-        found = modes.tightened(found, asked, data)
+        found = beside.tightened(found, asked, data)
         record.status = found.status
-    nearest, told = nearest_told(asked, data) if found.upper == 0 else ({}, [])
+    nearest, near = nearest_report(asked, data) if found.upper == 0 else ({}, [])
     return Answer(
         {**found.to_json(), **nearest, "record": record.to_json()},
         [
             text.answer(found, found.status),
             *text.limit_lines(record),
-            *told,
+            *near,
             *text.footer(record),
         ],
     )
@@ -81,9 +82,9 @@ def exists(asked: Asked) -> Answer:
     found = asked.answer(adtc.exists, data, asked.space(), asked.where)
     tree, record = found.tree, found.record
     none = found.exists is False
-    nearest, told = nearest_told(asked, data) if none else ({}, [])
+    nearest, near = nearest_report(asked, data) if none else ({}, [])
     head = "no such tree exists" if none else "not decided whether such a tree exists"
-    lines = [Line(f"{head} ({record.status})", "bold"), *text.limit_lines(record), *told]
+    lines = [Line(f"{head} ({record.status})", "bold"), *text.limit_lines(record), *near]
     if tree is not None:
         lines = [
             Line(f"yes, such a tree exists ({record.status})", "bold"),
@@ -128,14 +129,14 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
     metrics: dict[str, text.Value] = {}
     # a tree may satisfy the constraint and still not be comparable
     none = best.tree is None and best.proved
-    nearest, told = nearest_told(asked, data, sure=False) if none else ({}, [])
+    nearest, near = nearest_report(asked, data, sure=False) if none else ({}, [])
     head = f"no tree {'satisfies' if none else 'found yet that satisfies'} the constraint with"
     bound = [Line(f"no tree has a better value than {text.number(best.bound)}")]
     limits = [
         *(bound if best.bound is not None and not best.proved else []),
         *text.limit_lines(record),
     ]
-    lines = [Line(f"{head} {objective} defined ({proof})", "bold"), *limits, *told]
+    lines = [Line(f"{head} {objective} defined ({proof})", "bold"), *limits, *near]
     if best.tree is not None:
         metrics = _scores(best.tree, data, asked, objective)
         lines = [

@@ -10,9 +10,10 @@ import click
 from click.shell_completion import CompletionItem, get_completion_class
 
 from adtc.cli.group import COMPLETION, main
+from adtc.cli.saved import SAVED
 
 SHELLS = ("bash", "zsh", "fish")
-SAVED, CERTIFICATE = ".adtc", ".json"
+CERTIFICATE = ".json"
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".pq", ".gz")
 _BUNDLED = Path(__file__).parents[1] / "data" / "bundled"
 _ENDING = ".csv.gz"

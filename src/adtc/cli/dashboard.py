@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import Asked, SectionedCommand, say_warning
+from adtc.cli.asking import Asked, say_warning
+from adtc.cli.decorators import SectionedCommand
 from adtc.cli.group import main
 from adtc.cli.modes import default_metrics
 from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, metric_names, whole
-from adtc.cli.running import watched
-from adtc.cli.sources import SOURCES, is_saved, opened
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import SOURCES, Opened, load_exact, opened_any
 
 if TYPE_CHECKING:
     from adtc.profiles import Profile
@@ -40,17 +41,18 @@ def run(
 
     asked = Asked.take({**values, "table": source})
     other = None if compare is None else _other(compare)
-    found = opened(asked, lambda data: list(metrics) or default_metrics(data))
+    found = opened_any(asked, lambda data: list(metrics) or default_metrics(data))
     say_warning()
     given = {"port": port, "small": small}
     chosen = {name: value for name, value in given.items() if value is not None}
     titles = None if compare is None else titles_of(source, compare)
+    profile, where = (found.profile, found.where) if isinstance(found, Opened) else (found, None)
     serve(
-        found.profile,
+        profile,
         other,
         titles=titles,
         browser=browser,
-        where=found.where,
+        where=where,
         say=click.echo,
         **chosen,
     )
@@ -71,8 +73,6 @@ def titles_of(source: str, compare: str) -> tuple[str, str]:
 
 def _other(path: str) -> "Profile":
     """Load the profile to compare with."""
-    import adtc
-    from adtc.engine.monitor import Monitor
     from adtc.errors import DataError
 
     if not is_saved(path):
@@ -80,7 +80,7 @@ def _other(path: str) -> "Profile":
             f"--compare takes a saved profile, and '{path}' is none: make one with "
             f"`adtc profile {path} -o other.adtc` and give that."
         )
-    return watched(lambda: adtc.load_profile(path), Monitor())
+    return load_exact(path)
 
 
 dashboard = SectionedCommand(

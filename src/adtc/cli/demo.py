@@ -81,7 +81,7 @@ def demo(folder: Path) -> None:
     for question, command in STEPS:
         _ask(question, _without_pictures(command).format(**quoted))
     say([Line("Three findings, each counted again by a run of its own:", "bold magenta")])
-    say([Line(f"{n}. {text}") for n, text in enumerate(findings.told(paths["run"]), 1)])
+    say([Line(f"{n}. {text}") for n, text in enumerate(findings.sentences(paths["run"]), 1)])
     say(
         [Line(""), Line(f"Open {paths['report']} in a browser. Everything is in {folder}:", "bold")]
     )

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import TABLES, Asked, command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import TABLES, command
 from adtc.cli.options import SHARED, TABLE
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched

@@ -12,7 +12,8 @@ from adtc.cli.modes import default_metrics
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
-from adtc.cli.sources import Opened, is_saved, opened, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -65,7 +66,7 @@ def draw(
             **source.json(),
         },
         [
-            Line(picking.told(source, drawn), "bold"),
+            Line(picking.heading(source, drawn), "bold"),
             *(
                 line
                 for one, model in zip(drawn, models, strict=True)

@@ -15,11 +15,11 @@ GIVEN_UP = Fraction(2, 100)  # accuracy that fairness may cost
 NARROW = Fraction(5, 100)  # a gap between women and men that few would call large
 
 
-def told(path: Path) -> list[str]:
+def sentences(path: Path) -> list[str]:
     """Find the numbers in the saved profile, check each of them, and put them into sentences."""
-    import adtc
+    from adtc.cli.sources import load_exact
 
-    profile = adtc.load_profile(path)
+    profile = load_exact(str(path))
     return [_better(profile), _price(profile), _narrow(profile)]
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli import text
 from adtc.cli.asking import Asked
-from adtc.cli.infeasible import Report, nearest_told
+from adtc.cli.infeasible import Report, nearest_report
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 from adtc.cli.sources import opened
@@ -39,8 +39,14 @@ class Found:
 
     def answer(self, files: list[str]) -> Answer:
         """Say what was found."""
-        told, lines = self.nearest
-        json = {**self.front.to_json(), "among": self.among, **told, "files": files, **self.source}
+        nearest, lines = self.nearest
+        json = {
+            **self.front.to_json(),
+            "among": self.among,
+            **nearest,
+            "files": files,
+            **self.source,
+        }
         body = map(Line, ["", *self.front.to_text().splitlines()]) if len(self.front) else []
         return Answer(
             json, [Line(self._head(), "bold"), *lines, *body, *text.files(files), *self.footer]
@@ -99,6 +105,6 @@ def of_table(asked: Asked, goals: Goals, counts: bool) -> Found:
     except TooLargeError as reason:  # the clock ran out while a kernel was busy
         front = search.front(stopped=str(reason))
     none = not len(front) and front.stopped is None
-    nearest = nearest_told(asked, data, sure=False) if none else ({}, [])
+    nearest = nearest_report(asked, data, sure=False) if none else ({}, [])
     source = {"source": None, "where": None, "record": search.record.to_json()}
     return Found(front, among, nearest, source, text.footer(search.record))

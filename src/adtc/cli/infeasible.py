@@ -19,7 +19,7 @@ BYTES = 10**8  # the least gap of all trees may take hours; its tensors outgrow 
 Report = tuple[dict[str, Any], list[Line]]
 
 
-def nearest_told(asked: Asked, data: "Data", *, sure: bool = True) -> Report:
+def nearest_report(asked: Asked, data: "Data", *, sure: bool = True) -> Report:
     """Tell the nearest feasible value of each atom, for programs and for people.
 
     Parameters

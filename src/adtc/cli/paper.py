@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adtc.cli.asking import command
+from adtc.cli.decorators import command
 from adtc.cli.group import INTERRUPTED
 from adtc.cli.options import FILE, OUTPUT, RUN, TABLE, Option, whole
 from adtc.cli.output import Answer, Line
@@ -54,10 +54,10 @@ def paper(
             found.append(outcome)
             _report(outcome, len(found), len(chosen))
     except KeyboardInterrupt:
-        finished = ", ".join(o.experiment.name for o in found if o.told) or "none"
+        finished = ", ".join(o.experiment.name for o in found if o.summary) or "none"
         click.echo(f"adtc: stopped; finished and kept in '{folder}': {finished}.", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
-    if failed := [o for o in found if o.told is None]:
+    if failed := [o for o in found if o.summary is None]:
         from adtc.errors import QueryError
 
         reasons = " ".join(f"{o.experiment.name}: {o.failure}" for o in failed)
@@ -70,17 +70,17 @@ def paper(
 
 def _report(outcome: "Outcome", done: int, total: int) -> None:
     """Say on stderr what is done, as soon as it is."""
-    what = "kept" if outcome.kept else "failed" if outcome.told is None else "done"
+    what = "kept" if outcome.kept else "failed" if outcome.summary is None else "done"
     click.echo(f"[{done}/{total}] {outcome.experiment.name}: {what}", err=True)
 
 
 def _answer(found: "list[Outcome]", folder: Path) -> Answer:
-    lines, told = [], []
+    lines, summaries = [], []
     for outcome in found:
-        assert outcome.told is not None  # failures do not come here
+        assert outcome.summary is not None  # failures do not come here
         experiment = outcome.experiment
         head = f"{experiment.name} ({experiment.where}): {experiment.title}"
-        lines += [Line(head, "bold"), Line(f"  {outcome.told['sentence']}")]
-        told.append(outcome.told)
+        lines += [Line(head, "bold"), Line(f"  {outcome.summary['sentence']}")]
+        summaries.append(outcome.summary)
     lines += [Line(""), Line(f"pictures and tables: {folder}", "dim")]
-    return Answer({"folder": str(folder), "experiments": told}, lines)
+    return Answer({"folder": str(folder), "experiments": summaries}, lines)

@@ -84,7 +84,7 @@ class Picking:
             )
         return [source.profile.tree(rank) for rank in self.ranks]
 
-    def told(self, source: Opened, found: "Sequence[DrawnTree]") -> str:
+    def heading(self, source: Opened, found: "Sequence[DrawnTree]") -> str:
         """Say how the trees were chosen and from how many."""
         n, count = text.trees(len(found)), source.profile.count
         if self.ranks:

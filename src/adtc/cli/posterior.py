@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adtc.cli import text
-from adtc.cli.asking import Asked, table_command
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import table_command
 from adtc.cli.options import FILE, Option, whole
 from adtc.cli.output import Answer, Line
 

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from adtc.cli import bounded, completion, fronts, modes, text
-from adtc.cli.asking import Asked, table_command
-from adtc.cli.infeasible import nearest_told
+from adtc.cli import beside, bounded, completion, fronts, modes, ranged, text
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import table_command
+from adtc.cli.infeasible import nearest_report
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import provenance
 from adtc.cli.running import interrupted
-from adtc.cli.sources import is_saved, opened, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened_any, source_command
 from adtc.text import percent
 
 if TYPE_CHECKING:
     from adtc.profiles import Profile
     from adtc.profiles.crosstab import Crosstab
     from adtc.profiles.generalization import Generalization
+    from adtc.profiles.inexact.ranged import Ranged
     from adtc.profiles.marginals import Moments
 
 MAXIMIZE, MINIMIZE = (
@@ -34,9 +37,9 @@ Of = Literal["all", "x", "y"]
 _AXIS_BINS = "N, 'values', or edges such as 0.7,0.8,0.9"
 
 
-def picture(told: str) -> Option:
+def picture(about: str) -> Option:
     """Make the option for a picture."""
-    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=told)
+    return Option("--plot", metavar="FILE", type=FILE, section=OUTPUT, help=about)
 
 
 @table_command(
@@ -50,7 +53,8 @@ def picture(told: str) -> Option:
            help="Save the profile to a file, by custom NAME.adtc."),
     Option("--circuit/--no-circuit", section=OUTPUT, default=None,
            help="Keep the circuit in the file (default: yes), which drawing trees needs; the file "
-                "then holds the binarised rows: share it only with those who may see them."),
+                "then holds the binarised rows: share it only with those who may see them. Of a "
+                "bounded or estimated profile only the rows are kept, for `adtc verify`."),
     *modes.ESTIMATED,
     *bounded.BOUNDED,
     example="adtc profile german-credit --relminsup 0.2 --metrics 'size, acc, dp'",
@@ -64,31 +68,29 @@ def profile(
     **mode: Any,
 ) -> Answer:
     """Count the trees by several metrics at once, and save that."""
-    import adtc
-    from adtc.errors import QueryError
-
-    if (options := modes.taken(mode)) is not None:
-        if path is not None:
-            raise QueryError("an estimated profile holds draws, no counts, and cannot be saved.")
-        return modes.profile_answer(asked, list(metrics), options)
-    if (options := bounded.taken(mode)) is not None:
-        if path is not None:
-            raise QueryError("a bounded profile holds ranges, no counts, and cannot be saved.")
-        return bounded.profile_answer(asked, list(metrics), options)
     check_output(path, asked.table)
+    saved = ranged.Saved(path, circuit is not False)
+    if (options := modes.pop_options(mode)) is not None:
+        return modes.profile_answer(asked, list(metrics), options, saved)
+    if (options := bounded.pop_options(mode)) is not None:
+        return bounded.profile_answer(asked, list(metrics), options, saved)
     data = asked.data()
     wanted = list(metrics) or modes.default_metrics(data)
     asked.announce(data)
     asked = replace(asked, run={**asked.run, "exact_means": exact_means})
-    made = asked.answer(adtc.profile, data, asked.space(), wanted, where=asked.where)
-    number, drawn = modes.with_drawn(made.asked_count, asked, data, wanted)
+    made, first = beside.profile_within(asked, data, wanted)
+    number, drawn = beside.with_drawn(made.asked_count, first, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
-    nearest, told = nearest_told(asked, data) if number.upper == 0 else ({}, [])
+    nearest, near = nearest_report(asked, data) if number.upper == 0 else ({}, [])
     path = None if interrupted() else path
     losses = _losses(made) if made.count else []
-    if path is not None:
+    guess = beside.of_asked(drawn)
+    if path is not None and guess is not None:
+        guess.record.details["made"] = made.record.details["made"]
+        guess.save(path, rows=kept)
+    elif path is not None:
         made.save(path, circuit=kept)
     return Answer(
         {
@@ -96,10 +98,10 @@ def profile(
             "num_cells": made.num_cells,
             "cell_scan": made.record.cell_scan,
             "path": None if path is None else str(path),
-            "circuit": kept if path is not None else None,
+            "circuit": (kept and guess is None) if path is not None else None,
             "metrics": {found.metric: _range_json(found) for found in ranges},
             **({} if number.status != "exact" else {"status": made.status}),
-            **modes.beside_json(drawn),
+            **beside.beside_json(drawn),
             **({"generalization": [one.to_json() for one in losses]} if losses else {}),
             **nearest,
             "record": made.record.to_json(),
@@ -111,13 +113,13 @@ def profile(
                 "" if drawn else f" in {made.num_cells:,} cells",
             ),
             *text.limit_lines(made.record),
-            *told,
-            *modes.beside_lines(drawn, made.record.details.get("finished")),
+            *near,
+            *beside.beside_lines(drawn, made.record.details.get("finished")),
             *(_range_lines(ranges) if made.count else []),
             *([Line("")] if losses else []),
             *(Line(one.to_text()) for one in losses),
-            *([] if path is None else _saved_lines(path, kept)),
-            *text.footer(made.record),
+            *_saved_lines(path, kept, guess),
+            *text.footer(made.record if guess is None else guess.record),
         ],
     )
 
@@ -165,7 +167,11 @@ def _range_lines(ranges: "Sequence[Moments]") -> list[Line]:
     return [Line(""), *(Line(line) for line in aligned([head, *rows]).splitlines())]
 
 
-def _saved_lines(path: Path, circuit: bool) -> list[Line]:
+def _saved_lines(path: Path | None, circuit: bool, guess: "Ranged | None") -> list[Line]:
+    if path is None:
+        return []
+    if guess is not None:
+        return ranged.Saved(path, circuit).lines(guess)
     size = text.file_size(path.stat().st_size)
     holds = (
         "with the circuit, so it holds the binarised rows"
@@ -239,30 +245,38 @@ def crosstab(
     check_picture(plot, asked.table)
     names = [str(option.name) for option in (*modes.ESTIMATED, *bounded.BOUNDED)]
     mode = {name: bins.pop(name) for name in names}
-    if (options := modes.taken(mode)) is not None:
-        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
-    if (options := bounded.taken(mode)) is not None:
-        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, plot)
-    source = opened(asked, lambda data: list(dict.fromkeys([x, y])), circuit=False)
+    if (options := modes.pop_options(mode)) is not None:
+        ranged.refuse_shares("estimated", shares)
+        return modes.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
+    if (options := bounded.pop_options(mode)) is not None:
+        ranged.refuse_shares("bounded", shares)
+        return bounded.table_answer(asked, (x, y), _per_axis(**bins), options, (plot, html))
     wanted = _per_axis(**bins)
+    metrics, first = list(dict.fromkeys([x, y])), None
+    source: Opened | Ranged
+    if is_saved(asked.table):
+        source = opened_any(asked, lambda data: metrics, circuit=False)
+    else:
+        data = asked.data()
+        made, first = beside.profile_within(asked, data, metrics)
+        source = Opened(made, None, None, data)
+    if not isinstance(source, Opened):
+        ranged.refuse_shares(source.status, shares)
+        return ranged.table_answer(source, (x, y), wanted, (plot, html), asked)
     table = source.profile.crosstab(
         x, y, bins=wanted, where=source.where,
         round_edges=all(value is None for value in bins.values()),
     )  # fmt: skip
-    if plot is not None:
-        table.plot().save(plot)
-    if html is not None:
-        from adtc.atomic import write_whole
-
-        write_whole(html, _page(table))
-    files = [str(path) for path in (plot, html) if path is not None]
     axes = {"x": table.x_bins.to_json(), "y": table.y_bins.to_json()}
     number = source.number(table.total)
-    nearest, told = source.nearest_told(asked) if number.upper == 0 else ({}, [])
+    nearest, near = source.nearest_report(asked) if number.upper == 0 else ({}, [])
     shown = [Line(""), *map(Line, _table_text(table, shares).splitlines())]
-    number, drawn = modes.with_drawn(number, asked, source.data, list(dict.fromkeys([x, y])))
+    number, drawn = beside.with_drawn(number, first, asked, source.data, metrics)
+    guess = None if drawn is None else drawn.profile.crosstab(x, y, bins=wanted)
+    whole = beside.of_asked(drawn)
+    best = table if guess is None or whole is None else guess
     finished = source.profile.record.details.get("finished")
-    beside, estimated = modes.table_beside(drawn, (x, y), wanted, finished)
+    files = ranged.written(best, (plot, html))
     return Answer(
         {
             **{axis: _numbers(one) for axis, one in axes.items()},
@@ -273,7 +287,7 @@ def crosstab(
             **nearest,
             "files": files,
             **source.json(),
-            **beside,
+            **beside.table_json(drawn, guess),
         },
         [
             text.answer(
@@ -282,22 +296,13 @@ def crosstab(
                 f" by {x} in rows and {y} in columns",
             ),
             *text.limit_lines(source.profile.record),
-            *told,
-            *estimated,
+            *near,
+            *beside.table_lines(drawn, guess, finished),
             *(shown if table.total else []),
             *text.files(files),
-            *source.footer(),
+            *(source.footer() if whole is None else text.footer(whole.record)),
         ],
     )
-
-
-def _page(table: "Crosstab") -> str:
-    """Make a page of a table, so that a browser opens it from disk."""
-    from html import escape
-
-    title = escape(f"{table.x} by {table.y}")
-    head = f'<meta charset="utf-8">\n<title>{title}</title>'
-    return f'<!DOCTYPE html>\n<html lang="en">\n{head}\n{table.to_html()}\n</html>\n'
 
 
 def _per_axis(bins: Any, x_bins: Any, y_bins: Any) -> tuple[Any, Any]:

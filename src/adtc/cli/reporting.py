@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import command
+from adtc.cli.decorators import command
 from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line
 from adtc.cli.running import progress_shown, watched
-from adtc.cli.sources import is_saved
+from adtc.cli.saved import is_saved
 
 
 def _pairs(
@@ -79,12 +79,16 @@ def report(
     with progress_shown():  # in this thread: Ctrl-C then leaves nothing half-written
         write_report(profile, path, crosstabs=crosstabs, **given)
     size = path.stat().st_size
-    count = profile.where(given.get("where")).count
+    found = profile.where(given.get("where")).count
+    if isinstance(found, int):
+        number, told = {"count": found}, f", about {text.trees(found)}"
+    else:
+        number, told = found.to_json(), f": {text.answer(found, found.status).text}"
     return Answer(
         {
             "path": str(path),
             "bytes": size,
-            "count": count,
+            **number,
             "where": given.get("where"),
             "ranks": list(given["ranks"]),
             "status": profile.status,
@@ -93,7 +97,7 @@ def report(
         },
         [
             Line(
-                f"written: {path} ({text.file_size(size)}), about {text.trees(count)}",
+                f"written: {path} ({text.file_size(size)}){told}",
                 "bold",
             )
         ],

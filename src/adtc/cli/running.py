@@ -1,4 +1,4 @@
-"""A run as a person at a terminal meets it: progress with a time estimate, limits, Ctrl-C.
+"""A run at a terminal: progress with an estimate of the time left, limits, Ctrl-C.
 
 A kernel cannot be interrupted, so the engine works in a second thread and the first one watches:
 Ctrl-C and the time limit take effect at once, whatever the engine is doing. What is finished by
@@ -160,7 +160,7 @@ class Lines:
     total: int = 0
     begun: float = field(default_factory=monotonic)  # the run
     entered: float = field(default_factory=monotonic)  # the stage
-    told: float = field(default_factory=monotonic)
+    written: float = field(default_factory=monotonic)
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Note how far a stage is."""
@@ -171,8 +171,8 @@ class Lines:
     def tick(self) -> None:
         """Write a line if a minute has passed since the last one."""
         now = monotonic()
-        if now - self.told >= _MINUTE:
-            self.told = now
+        if now - self.written >= _MINUTE:
+            self.written = now
             print(f"adtc: {self.line(now)}", file=sys.stderr, flush=True)
 
     def line(self, now: float) -> str:

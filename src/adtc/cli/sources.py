@@ -1,27 +1,27 @@
 """A SOURCE of trees: a saved profile, or a table of which a profile is made first."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adtc.cli import completion, text
-from adtc.cli.asking import Answering, Asked, command
-from adtc.cli.infeasible import Report, nearest_told
+from adtc.cli.asking import Asked
+from adtc.cli.decorators import Answering, command
+from adtc.cli.infeasible import Report, nearest_report
 from adtc.cli.options import FURTHER, QUIET, SHARED
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
+from adtc.cli.saved import is_saved
 
 if TYPE_CHECKING:
     from adtc.data import Data
     from adtc.engine.results import Number
     from adtc.profiles import Profile
+    from adtc.profiles.inexact.ranged import Ranged
 
-_PACKED = b"PK"  # how a saved profile begins, and no table does
 
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
@@ -69,9 +69,9 @@ class Opened:
             return found
         return replace(known, lower=min(count, known.lower or 0))
 
-    def nearest_told(self, asked: Asked) -> Report:
+    def nearest_report(self, asked: Asked) -> Report:
         """Tell how near trees of a table come to a formula that none of them satisfies."""
-        return ({}, []) if self.data is None else nearest_told(asked, self.data)
+        return ({}, []) if self.data is None else nearest_report(asked, self.data)
 
     def footer(self) -> list[Line]:
         """Say of what and under which conventions the answer holds."""
@@ -79,8 +79,8 @@ class Opened:
 
     def json(self) -> dict[str, Any]:
         """Return what every answer about a source tells programs."""
-        told = {"status": self.profile.status, "source": self.path, "where": self.where}
-        return {**told, "record": self.profile.record.to_json()}
+        fields = {"status": self.profile.status, "source": self.path, "where": self.where}
+        return {**fields, "record": self.profile.record.to_json()}
 
 
 def opened(
@@ -90,7 +90,19 @@ def opened(
 
     Without its ``circuit`` a profile is loaded faster, but no tree can be drawn.
     """
+    found = opened_any(asked, metrics, circuit=circuit)
+    if isinstance(found, Opened):
+        return found
+    raise _ranges_only(found, asked.table)
+
+
+def opened_any(
+    asked: Asked, metrics: "Callable[[Data], Sequence[str]]", *, circuit: bool = True
+) -> "Opened | Ranged":
+    """Open a source as `opened` does; a saved one may also hold ranges, filtered as asked."""
     import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
 
     if not is_saved(asked.table):
         data = asked.data()
@@ -99,22 +111,32 @@ def opened(
         )
         return Opened(made, None, None, data)
     _refuse_options(asked)
-    from adtc.engine.monitor import Monitor
-
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
-    return Opened(loaded, asked.where, asked.table)
+    if isinstance(loaded, Profile):
+        return Opened(loaded, asked.where, asked.table)
+    return loaded.where(asked.where)
 
 
-def is_saved(source: str) -> bool:
-    """Tell a saved profile from a table, by its first bytes or else by its name."""
-    path = Path(source)
-    if os.path.isfile(source):  # a name that no file can have is none, too
-        try:
-            with path.open("rb") as file:
-                return file.read(len(_PACKED)) == _PACKED or path.suffix == completion.SAVED
-        except OSError:
-            return path.suffix == completion.SAVED  # loading will tell why
-    return path.suffix == completion.SAVED
+def load_exact(path: str) -> "Profile":
+    """Load a saved profile that holds trees or exact counts, or say what another one is for."""
+    import adtc
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
+
+    loaded = watched(lambda: adtc.load_profile(path), Monitor())
+    if isinstance(loaded, Profile):
+        return loaded
+    raise _ranges_only(loaded, path)
+
+
+def _ranges_only(found: "Ranged", path: str) -> Exception:
+    from adtc.errors import QueryError
+
+    return QueryError(
+        f"'{path}' holds a profile that is {found.status}: ranges of numbers, no trees. "
+        f"`adtc crosstab`, `report`, `dashboard` and `verify` take it; for the rest make an exact "
+        f"profile, of a smaller space or with a stricter formula."
+    )
 
 
 def source_command(*own: click.Parameter, example: str) -> Callable[[Answering], click.Command]:

@@ -76,8 +76,10 @@ def _digits(count: int) -> str:
 
 def limit_lines(record: "RunRecord") -> list[Line]:
     """Say what stopped a run and how to go on, if something did."""
-    told = (("stopped", "stopped"), ("to go on", "advice"))
-    return [Line(f"{name}: {record.details[key]}") for name, key in told if record.details.get(key)]
+    kinds = (("stopped", "stopped"), ("to go on", "advice"))
+    return [
+        Line(f"{name}: {record.details[key]}") for name, key in kinds if record.details.get(key)
+    ]
 
 
 def number(value: Value) -> str:

@@ -52,7 +52,7 @@ def variables(
         _draw_reliance(asked, source, ranges, reliance_of, reliance_plot)
     files = [str(path) for path in (plot, reliance_plot) if path is not None]
     told_ranges = ranges if reliance and ranges is not None else ()
-    nearest, told = ({}, []) if found.total else source.nearest_told(asked)
+    nearest, near = ({}, []) if found.total else source.nearest_report(asked)
     return Answer(
         {
             **_with_reliance(found.to_json(), told_ranges),
@@ -63,7 +63,7 @@ def variables(
         },
         [
             text.answer(found.total, found.status),
-            *told,
+            *near,
             *(_lines(found, numbers, refused) if found.total else []),
             *_reliance_lines(told_ranges),
             *text.files(files),
@@ -114,13 +114,13 @@ def _draw_reliance(
         chosen.plot().save(path)
 
 
-def _with_reliance(told: dict[str, Any], ranges: "Sequence[RelianceRange]") -> dict[str, Any]:
+def _with_reliance(fields: dict[str, Any], ranges: "Sequence[RelianceRange]") -> dict[str, Any]:
     by_name = {one.column: one.to_json() for one in ranges}
     keys = ("min", "max", "min_exact", "max_exact")
-    for variable in told["variables"]:
+    for variable in fields["variables"]:
         if variable["name"] in by_name:
             variable["reliance"] = {key: by_name[variable["name"]][key] for key in keys}
-    return told
+    return fields
 
 
 def _reliance_lines(ranges: "Sequence[RelianceRange]") -> list[Line]:

@@ -5,7 +5,8 @@ from typing import Any
 import click
 
 from adtc.cli import completion
-from adtc.cli.asking import command, opened_run
+from adtc.cli.decorators import command
+from adtc.cli.executing import opened_run
 from adtc.cli.options import RUN, SHARED, Option
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched

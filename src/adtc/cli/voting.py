@@ -12,7 +12,8 @@ from adtc.cli.asking import FILE_ONLY, Asked
 from adtc.cli.options import FILE, OUTPUT, Option, ranks, whole
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
-from adtc.cli.sources import Opened, is_saved, opened, source_command
+from adtc.cli.saved import is_saved
+from adtc.cli.sources import Opened, opened, source_command
 
 if TYPE_CHECKING:
     from adtc.profiles.people import VoteShares
@@ -100,34 +101,38 @@ def votes(
         lambda monitor: source.chosen.vote_shares(frame, gibbs=wanted.gibbs, monitor=monitor)
     )
     _check_rows(wanted.rows, len(found))
-    told = _Told(asked, source, found, wanted)
+    report = _Report(asked, source, found, wanted)
     if path is not None:
         asked.under_limits(lambda monitor: found.write(path, monitor=monitor))
     files = _write(found, path, plot, curve, wanted.by_group)
     curves: dict[str, Any] = {}
     if multiplicity is not None:
-        curves["multiplicity"] = _draw_multiplicity(asked, source, wanted, multiplicity)
+        curves["multiplicity"] = _plot_multiplicity(asked, source, wanted, multiplicity)
         files.append(str(multiplicity))
     return Answer(
         {
-            **told.json(),
+            **report.json(),
             **curves,
             "files": files,
             **source.json(),
             "record": found.record.to_json(),
         },
-        [*told.lines(), *text.files(files), *text.footer(found.record, source.path, source.where)],
+        [
+            *report.lines(),
+            *text.files(files),
+            *text.footer(found.record, source.path, source.where),
+        ],
     )
 
 
-class _Told:
+class _Report:
     """Votes in words and for programs."""
 
     def __init__(self, asked: Asked, source: Opened, votes: "VoteShares", wanted: Wanted) -> None:
         self.votes, self.wanted = votes, wanted
         self.measures: dict[str, PersonMeasure | PeopleShare] = votes.summary()
         self.discrepancy: Discrepancy | None = None
-        self.nearest, self.near = ({}, []) if votes.total else source.nearest_told(asked)
+        self.nearest, self.near = ({}, []) if votes.total else source.nearest_report(asked)
         if wanted.kappa is not None:
             self.measures["abstained"] = votes.abstain(wanted.kappa)
         if wanted.baseline is not None:
@@ -139,24 +144,24 @@ class _Told:
                 )
 
     def json(self) -> dict[str, Any]:
-        told = self.votes.to_json() | {
+        fields = self.votes.to_json() | {
             "summary": {name: one.to_json() for name, one in self.measures.items()},
             "gibbs": self.wanted.gibbs,
             **self.nearest,
         }
         if self.wanted.baseline is not None:
-            told["baseline"] = self.wanted.baseline
-            told["delta"] = self.wanted.delta or "0"
+            fields["baseline"] = self.wanted.baseline
+            fields["delta"] = self.wanted.delta or "0"
         if self.wanted.kappa is not None:
-            told["kappa"] = self.wanted.kappa
+            fields["kappa"] = self.wanted.kappa
             decisions = self.votes.abstain(self.wanted.kappa).decisions
-            told["decisions"] = [None if one is None else str(one) for one in decisions]
+            fields["decisions"] = [None if one is None else str(one) for one in decisions]
         if self.discrepancy is not None:
-            told["discrepancy"] = self.discrepancy.to_json()
+            fields["discrepancy"] = self.discrepancy.to_json()
         if self.wanted.contested is not None:
             cases = self.votes.contested(self.wanted.contested)
-            told["contested"] = [case.to_json() for case in cases]
-        return told
+            fields["contested"] = [case.to_json() for case in cases]
+        return fields
 
     def lines(self) -> list[Line]:
         from adtc.profiles.writing import aligned
@@ -251,7 +256,7 @@ def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None
         )
 
 
-def _draw_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
+def _plot_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
     """Draw ambiguity and discrepancy by tolerance; return them for programs."""
     baseline = str(wanted.baseline)
     found = asked.under_limits(

@@ -17,11 +17,12 @@ from adtc.dashboard.side import MARK, Side
 from adtc.data import Data
 from adtc.data.bits import unpack
 from adtc.data.columns import format_scalar
+from adtc.engine.exact.values import Value
 from adtc.engine.partial import Fork, Partial, places
 from adtc.errors import QueryError
 from adtc.models.small import fewer_text, hidden_counts
 from adtc.models.texts import rows_text
-from adtc.profiles.builder import Builder, Way
+from adtc.profiles.builder import Builder, Choices
 from adtc.profiles.profile import Profile
 from adtc.show import views, words
 from adtc.show.groups import NOT_SHOWN
@@ -36,6 +37,11 @@ class Best:
 
     metric: str
     goal: words.Goal
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """How a builder is asked for it."""
+        return {"maximize" if self.goal == "max" else "minimize": self.metric}
 
 
 class Desk:
@@ -91,26 +97,24 @@ class Building:
     ) -> View:
         """Show the tree so far, and the ways to go on at one of its open places."""
         builder = self._desk(where).go(steps)
-        opened = builder.open
+        opened, count = builder.open, builder.count
         if at is not None and at not in opened:
             at = None  # it was fixed meanwhile: the next one is meant
         view: View = {
-            "count": str(builder.count),
+            "count": str(count),
             "of": str(builder.profile.count),
-            "share": views.share_text(builder.count, builder.profile.count),
-            "best": self._reached(builder, best),
+            "share": views.share_text(count, builder.profile.count),
+            "best": None,
             "places": self._places(builder),
             "at": None,
             "ways": [],
         }
-        if opened and builder.count:
-            choices = builder.choices(at)
+        if best is not None:
+            view["best"] = _told(builder.best(**best.asked), best)
+        if opened and count:
+            choices = builder.choices(at, **({} if best is None else best.asked))
             view["at"] = choices.address
-            steps_on = [
-                *((Step(choices.address, True, way.number), way) for way in choices.features),
-                *((Step(choices.address, False, way.number), way) for way in choices.labels),
-            ]
-            view["ways"] = [self._way(step, way, builder, best) for step, way in steps_on]
+            view["ways"] = _ways_view(choices, builder.data, best)
         return view
 
     def complete(
@@ -132,34 +136,6 @@ class Building:
         with self.lock:
             chosen = self.side.chosen(where)
         return self._desks.get(where, lambda: Desk(chosen))
-
-    def _way(self, step: Step, way: Way, builder: Builder, best: Best | None) -> View:
-        name = way.name
-        if step.is_test:
-            builder.split(step.number, step.address)
-        else:
-            name = format_scalar(builder.data.labels[step.number])
-            builder.leaf(builder.data.labels[step.number], step.address)
-        reached = self._reached(builder, best)
-        builder.undo()
-        return {
-            "step": str(step),
-            "kind": "test" if step.is_test else "leaf",
-            "name": name,
-            "trees": str(way.trees),
-            "best": reached,
-        }
-
-    def _reached(self, builder: Builder, best: Best | None) -> View | None:
-        """Tell the best value that the trees reach which begin like this."""
-        if best is None:
-            return None
-        values = self.side.profile.values(best.metric)
-        code = _best_code(values.codes[_marks(builder.good())], values.distinct, best)
-        if code is None:
-            return None
-        told: View = views.metric_values({best.metric: values.distinct[code]})[best.metric]
-        return {**told, "order": code}
 
     def _best_of(self, builder: Builder, best: Best | None) -> Profile:
         """Keep the trees of the best cells."""
@@ -194,6 +170,37 @@ class Building:
             few = address in hidden and n < self.small
             return f"{fewer_text(self.small)} rows" if few else f"rows {NOT_SHOWN}"
         return rows_text(n)
+
+
+def _ways_view(choices: Choices, data: Data, best: Best | None) -> list[View]:
+    """List the ways to go on, with the best value of each and its place among these."""
+    ways = [
+        *((Step(choices.address, True, way.number), way.name, way) for way in choices.features),
+        *(
+            (Step(choices.address, False, way.number), format_scalar(data.labels[way.number]), way)
+            for way in choices.labels
+        ),
+    ]
+    ordered = sorted({way.best for _, _, way in ways if way.best is not None})
+    place: dict[Value, int] = {value: at for at, value in enumerate(ordered)}
+    return [
+        {
+            "step": str(step),
+            "kind": "test" if step.is_test else "leaf",
+            "name": name,
+            "trees": str(way.trees),
+            "best": _told(way.best, best, place.get(way.best)),
+        }
+        for step, name, way in ways
+    ]
+
+
+def _told(value: Value, best: Best | None, place: int | None = None) -> View | None:
+    """Tell a value for people and exactly; None if it is undefined."""
+    if best is None or value is None:
+        return None
+    told: View = views.metric_values({best.metric: value})[best.metric]
+    return {**told, "order": place}
 
 
 def _marks(profile: Profile) -> npt.NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Bars of a histogram by group that tell of few people, and others from which they would follow."""
+"""Suppressed bars of histograms by group: those of few people, and others that would tell them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""The people of a table under the votes of all good trees: how they lie, one by one, one alone."""
+"""People under the votes of all good trees: their distribution, one by one, one alone."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ class PeoplePanel:
     def person(self, where: str | None, row: int, seed: int) -> View:
         """Show one person: votes, values, and trees that decide on either side."""
         self.side.check_row(row)
-        votes, at = self.votes(where), row - 1
+        votes, at = self.votes(where), row
         measures = self._measures(votes, None)
         view: View = {
             **self._line(votes, at, measures, None),
@@ -221,7 +221,7 @@ class PeoplePanel:
         groups = votes.people.groups
         group = groups[int(votes.people.z[row])] if groups else None
         line: View = {
-            "row": row + 1,
+            "row": row,
             "people": int(votes.people.weights[row]),
             "group": group if group in shown_groups(votes.people, self.small) else NOT_SHOWN,
             "truth": votes.label_texts[int(self.data.y[row])],

@@ -9,11 +9,12 @@ from adtc.cache import LRUCache
 from adtc.dashboard import panels
 from adtc.dashboard.asking import MOST_BINS, FormulaError, NotFoundError, Query
 from adtc.dashboard.guard import Guard
-from adtc.dashboard.ranging import Ranged, RangedSession
+from adtc.dashboard.ranging import RangedSession
 from adtc.dashboard.session import Session
-from adtc.dashboard.side import Place
+from adtc.dashboard.side import Selection
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
+from adtc.profiles.inexact.ranged import Ranged
 from adtc.profiles.profile import Profile
 from adtc.show.assets import KINDS, asset, asset_names
 
@@ -68,21 +69,21 @@ def check(session: Session, query: Query) -> Any:
 
 def landscape(session: Session, query: Query) -> Any:
     """Answer how the trees lie by two metrics."""
-    return session.landscape(_place(session, query))
+    return session.landscape(_selection(session, query))
 
 
 def tree(session: Session, query: Query) -> Any:
     """Answer with one tree: by its rank, drawn with a seed, or else the best one."""
-    place = _place(session, query, needs_axes=False)
+    selection = _selection(session, query, needs_axes=False)
     rank = query.maybe("rank", lambda name: query.whole(name, 0, None))
     row = query.maybe("row", lambda name: query.whole(name, 0, None))
     seed = query.maybe("seed", lambda name: query.whole(name, 0, panels.MOST_SEED))
-    return session.tree(place, rank, seed, row)
+    return session.tree(selection, rank, seed, row)
 
 
 def difference(session: Session, query: Query) -> Any:
     """Answer how two profiles differ."""
-    return session.difference(_place(session, query))
+    return session.difference(_selection(session, query))
 
 
 _FURTHER = ("where", "table", "metric", "bins")
@@ -111,7 +112,7 @@ QUESTIONS: Mapping[str, Question] = {
 
 
 def make_app(
-    profile: "Profile | Ranged",
+    profile: Profile | Ranged,
     compare: Profile | None = None,
     *,
     titles: tuple[str, str] | None = None,
@@ -170,9 +171,9 @@ def make_app(
 
     def report(request: "Request") -> Response:
         query = Query(request.query_params.multi_items(), (*_LANDSCAPE, "side", "trees"))
-        place, ranks = _place(session, query), query.ranks("trees")
+        selection, ranks = _selection(session, query), query.ranks("trees")
         headers = {"content-disposition": 'attachment; filename="adtc-report.html"'}
-        text = session.report(place, ranks)
+        text = session.report(selection, ranks)
         return Response(text, media_type="text/html", headers=headers)
 
     def page(request: "Request") -> Response:
@@ -203,7 +204,7 @@ def make_app(
 
 
 def _session(
-    profile: "Profile | Ranged",
+    profile: Profile | Ranged,
     compare: Profile | None,
     titles: tuple[str, str] | None,
     small: int,
@@ -250,12 +251,12 @@ def _complaint(error: Exception) -> tuple[int, dict[str, Any]]:
     }
 
 
-def _place(session: Session, query: Query, *, needs_axes: bool = True) -> Place:
+def _selection(session: Session, query: Query, *, needs_axes: bool = True) -> Selection:
     where, profile = query.formula(session.profile), session.profile
     cell, side = query.cell(), query.side()
     if not needs_axes and cell is None:
-        return Place(where, side=side)
-    return Place(
+        return Selection(where, side=side)
+    return Selection(
         where,
         query.metric("x", profile),
         query.metric("y", profile),

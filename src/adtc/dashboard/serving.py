@@ -6,7 +6,6 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from adtc.dashboard.guard import new_token
@@ -14,11 +13,9 @@ from adtc.dashboard.server import make_app
 from adtc.dashboard.session import Session
 from adtc.errors import ADTCError, QueryError
 from adtc.models.small import SMALL
+from adtc.profiles.inexact.ranged import Ranged
 from adtc.profiles.profile import Profile
 from adtc.text import is_whole
-
-if TYPE_CHECKING:
-    from adtc.dashboard.ranging import Ranged
 
 HOST = "127.0.0.1"
 PORT = 8765
@@ -29,7 +26,7 @@ _IDLE = 2.0  # seconds without a question before work is done ahead
 
 
 def serve(
-    profile: "Profile | Ranged",
+    profile: Profile | Ranged,
     compare: Profile | None = None,
     *,
     titles: tuple[str, str] | None = None,

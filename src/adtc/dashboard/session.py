@@ -1,4 +1,4 @@
-"""A profile under questions, and perhaps another one to compare with: what each request gets.
+"""The profile that the dashboard shows, and perhaps another one beside it: what each request gets.
 
 One lock serves all clients: the same question has the same answer whoever asks at the same time.
 """
@@ -14,7 +14,7 @@ from adtc.dashboard.asking import NotFoundError
 from adtc.dashboard.building import Building
 from adtc.dashboard.generalizing import Generalizing
 from adtc.dashboard.people import PeoplePanel
-from adtc.dashboard.side import Place, Side
+from adtc.dashboard.side import Selection, Side
 from adtc.dashboard.start import near_best, order
 from adtc.dashboard.variables import VariablesPanel
 from adtc.errors import QueryError
@@ -91,7 +91,7 @@ class Session:
         self._difference: Difference | None = None
 
     def side(self, number: int) -> Side:
-        """Return the side that a place names: 2 is the second profile, 0 and 1 the first."""
+        """Return the side that a selection names: 2 is the second profile, 0 and 1 the first."""
         if number and len(self.sides) == 1:
             raise NotFoundError("there is no second profile; start with --compare OTHER.adtc.")
         return self.sides[max(0, number - 1)]
@@ -163,23 +163,28 @@ class Session:
             view["nearest"] = [str(one) for one in views.nearest_in(self.profile, where)]
         return view
 
-    def landscape(self, place: Place) -> View:
+    def landscape(self, selection: Selection) -> View:
         """Lay out the trees of a formula by two metrics."""
-        table = self.sides[0].table(place)
+        table = self.sides[0].table(selection)
         assert table.profile is not None
-        front = views.front_for(table.profile, place.x, place.y)
+        front = views.front_for(table.profile, selection.x, selection.y)
         view = views.landscape(table, front=front, of=self.profile.count)
         view["formulas"] = {
             axis: [None if one.kind == "undefined" else one.condition(name) for one in bins]
-            for axis, name, bins in (("x", place.x, table.x_bins), ("y", place.y, table.y_bins))
+            for axis, name, bins in (
+                ("x", selection.x, table.x_bins),
+                ("y", selection.y, table.y_bins),
+            )
         }
         return view
 
-    def tree(self, place: Place, rank: int | None, seed: int | None, row: int | None) -> View:
+    def tree(
+        self, selection: Selection, rank: int | None, seed: int | None, row: int | None
+    ) -> View:
         """Show the tree with a rank among those meant, or one drawn with a seed, or the best."""
-        side = self.side(place.side)
+        side = self.side(selection.side)
         side.profile.need_source("drawing")
-        chosen = self.selected(place)
+        chosen = self.selected(selection)
         if not chosen.count:
             raise NotFoundError("there is no tree here, so there is none to show.")
         if rank is not None and rank >= chosen.count:
@@ -193,7 +198,7 @@ class Session:
         if rank is None:
             rank = side.best(chosen) if seed is None else chosen.draw(1, seed=seed)[0].rank
         drawn = chosen.tree(rank)
-        view = views.tree_view(drawn, row=None if row is None else row - 1, small=self.small)
+        view = views.tree_view(drawn, row=row, small=self.small)
         return {
             **view,
             "best": is_best,
@@ -203,21 +208,21 @@ class Session:
             "profile": side.title if len(self.sides) > 1 else None,
         }
 
-    def difference(self, place: Place) -> View:
+    def difference(self, selection: Selection) -> View:
         """Lay out the two profiles and the difference of their shares."""
-        table = self.compared(place)
+        table = self.compared(selection)
         view = views.difference_map(table)
         moved = sum(abs(d) for row in table.differences for d in row)
         view["distance"] = float(Fraction(moved) / 2)
         return view
 
-    def report(self, place: Place, ranks: tuple[int, ...]) -> str:
+    def report(self, selection: Selection, ranks: tuple[int, ...]) -> str:
         """Write the current view as a self-contained report on the profile that is meant."""
-        side = self.side(place.side)
+        side = self.side(selection.side)
         side.warm()
         profile = side.profile
         with self.lock:
-            table = self.table(place)
+            table = self.table(selection)
             for rank in ranks:
                 if rank >= profile.count:
                     raise NotFoundError(f"there is no tree with rank {rank:,} in the profile.")
@@ -225,17 +230,18 @@ class Session:
             if ranks:
                 profile.need_source("drawing")
                 trees = [profile.tree(rank) for rank in ranks]
-            elif profile.source is not None and side.chosen(place.where).count:
+            elif profile.source is not None and side.chosen(selection.where).count:
                 # drawn here, under the lock; else the report says why there is none
-                trees = profile.draw(_TREES, seed=0, where=place.where)
-        others = [pair for pair in default_pairs(profile) if set(pair) != {place.x, place.y}]
+                trees = profile.draw(_TREES, seed=0, where=selection.where)
+        shown = {selection.x, selection.y}
+        others = [pair for pair in default_pairs(profile) if set(pair) != shown]
         with self._report_lock:  # may take seconds; others must not wait for it
             tables: list[Crosstab | tuple[str, str]] = [table, *others[:3]]
             return report_html(
-                profile, crosstabs=tables, trees=trees, where=place.where, small=self.small
+                profile, crosstabs=tables, trees=trees, where=selection.where, small=self.small
             )
 
-    def compared(self, place: Place) -> DifferenceTable:
+    def compared(self, selection: Selection) -> DifferenceTable:
         """Return the cross-tables of both profiles, in bins that they share."""
         self.side(1)
         if self._difference is None:
@@ -243,29 +249,33 @@ class Session:
             # only cross-tables are asked for, so combinations of all metrics need no numbers
             none = np.zeros(0, np.int64)
             self._difference = Difference(first, second, self.titles, (none, none), ())
-        found, key = self._difference, (place.where, place.x, place.y, place.bins)
+        found, key = self._difference, (selection.where, selection.x, selection.y, selection.bins)
         return self._compared.get(
             key,
             lambda: found.crosstab(
-                place.x, place.y, bins=place.bins, where=place.where, round_edges=True
+                selection.x,
+                selection.y,
+                bins=selection.bins,
+                where=selection.where,
+                round_edges=True,
             ),
         )
 
-    def table(self, place: Place) -> Crosstab:
-        """Return the cross-table whose cells a place counts."""
-        if not place.side:
-            return self.sides[0].table(place)
-        table = self.compared(place)
-        return table.first if place.side == 1 else table.second
+    def table(self, selection: Selection) -> Crosstab:
+        """Return the cross-table whose cells a selection counts."""
+        if not selection.side:
+            return self.sides[0].table(selection)
+        table = self.compared(selection)
+        return table.first if selection.side == 1 else table.second
 
-    def selected(self, place: Place) -> Profile:
+    def selected(self, selection: Selection) -> Profile:
         """Return the trees of a cell, or of the formula alone."""
-        if place.cell is None:
-            return self.side(place.side).chosen(place.where)
-        table, cell = self.table(place), place.cell
+        if selection.cell is None:
+            return self.side(selection.side).chosen(selection.where)
+        table, cell = self.table(selection), selection.cell
         if cell.i >= len(table.x_bins) or cell.j >= len(table.y_bins):
             raise NotFoundError(
                 f"there is no cell {cell.i},{cell.j}: the landscape has {len(table.x_bins)} bins "
-                f"of {place.x} and {len(table.y_bins)} of {place.y}, counted from 0."
+                f"of {selection.x} and {len(table.y_bins)} of {selection.y}, counted from 0."
             )
-        return self._selected.get(place, lambda: table.select(cell.i, cell.j))
+        return self._selected.get(selection, lambda: table.select(cell.i, cell.j))

@@ -1,4 +1,4 @@
-"""One profile under questions: the trees of a formula, of a cell, of a rank.
+"""One profile of the dashboard: the trees of a formula, of a cell, of a rank.
 
 What is costly is kept, within limits. A side does not lock itself, except while it warms up.
 """
@@ -27,7 +27,7 @@ MARK = "(place)"  # an axis that tells where a cell of a filtered profile was be
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Selection:
     """Which trees are meant: a formula, and perhaps a cell of a landscape.
 
     Parameters
@@ -84,23 +84,23 @@ class Side:
             return self.profile
         return self._filtered.get(where, lambda: self.profile.where(where))
 
-    def table(self, place: Place) -> Crosstab:
+    def table(self, selection: Selection) -> Crosstab:
         """Return the cross-table of a landscape."""
-        key = (place.where, place.x, place.y, place.bins, place.fit)
-        return self._tables.get(key, lambda: self._new_table(place))
+        key = (selection.where, selection.x, selection.y, selection.bins, selection.fit)
+        return self._tables.get(key, lambda: self._new_table(selection))
 
-    def _new_table(self, place: Place) -> Crosstab:
-        chosen = self.chosen(place.where)
-        if place.where is None or place.fit:
-            table = chosen.crosstab(place.x, place.y, bins=place.bins, round_edges=True)
-            return replace(table, where=place.where)
-        whole = self.table(replace(place, where=None, cell=None))
+    def _new_table(self, selection: Selection) -> Crosstab:
+        chosen = self.chosen(selection.where)
+        if selection.where is None or selection.fit:
+            table = chosen.crosstab(selection.x, selection.y, bins=selection.bins, round_edges=True)
+            return replace(table, where=selection.where)
+        whole = self.table(replace(selection, where=None, cell=None))
         assert whole.x_codes is not None
         assert whole.y_codes is not None
         kept = chosen.axes[MARK]
         x, y = whole.x_codes[kept], whole.y_codes[kept]
         counts = count_cells(chosen, x, y, len(whole.x_bins), len(whole.y_bins))
-        return Crosstab(whole.x_bins, whole.y_bins, counts, chosen, place.where, x, y)
+        return Crosstab(whole.x_bins, whole.y_bins, counts, chosen, selection.where, x, y)
 
     def overall(self, chosen: Profile, rank: int) -> int:
         """Turn a rank among chosen trees into one among all."""
@@ -114,8 +114,8 @@ class Side:
     def check_row(self, row: int) -> None:
         """Refuse a row that the table has not."""
         rows = self.profile.need_source("drawing").data.n_rows
-        if not 1 <= row <= rows:
-            raise NotFoundError(f"there is no row {row:,}: the table has rows 1 to {rows:,}.")
+        if not row < rows:
+            raise NotFoundError(f"there is no row {row:,}: the table has rows 0 to {rows - 1:,}.")
 
     def warm(self) -> None:
         """Make ready what drawing needs: the circuit, the words of a tree.

@@ -1,7 +1,7 @@
 """Arrow's arrays to NumPy and back.
 
-Arrow's own ways (`to_numpy`, `pa.array`, `fill_null`) load pandas first wherever it is installed,
-which takes longer than all else that reading a table does.
+Arrow's own conversions (`to_numpy`, `pa.array`, `fill_null`) load pandas first wherever it is
+installed, which takes longer than everything else in reading a table.
 """
 
 import itertools

@@ -4,11 +4,13 @@ Packing, unpacking and merging of equal rows; it knows nothing about what the bi
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from adtc.cache import LRUCache
 from adtc.data.arrow import numbers_of
 
 Words = npt.NDArray[np.uint64]
@@ -16,6 +18,44 @@ Codes = npt.NDArray[np.int32]
 Rows = npt.NDArray[np.int64]
 WORD = 64
 _ROOMY = 16  # numbers up to so many times their count are told apart in an array over all of them
+
+
+class BitRows:
+    """Weighted rows of Boolean features: what tables and stacks of them have in common.
+
+    Parameters
+    ----------
+    bits
+        ``[n_features, n_words]``.
+    weights
+        How many equal rows each row stands for.
+    """
+
+    bits: Words
+    weights: Rows
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the arrays; a row may stand for several, by its weight."""
+        return len(self.weights)
+
+    @property
+    def n_features(self) -> int:
+        """Number of Boolean features."""
+        return len(self.bits)
+
+    @cached_property
+    def cache(self) -> LRUCache[Any]:
+        """What questions derive from the rows, for the next one; it is freed with them."""
+        return LRUCache(256, 2**26)  # many small things, or few large ones
+
+    def feature_rows(self, f: int) -> int:
+        """Give the rows where feature ``f`` is 1 as an integer: bit r is row r."""
+        return int.from_bytes(self.bits[f].astype("<u8").tobytes(), "little")
+
+    def dense(self) -> npt.NDArray[np.uint8]:
+        """Give the features as 0/1, ``[n_rows, n_features]``."""
+        return np.ascontiguousarray(unpack(self.bits, self.n_rows).T)
 
 
 def pack(rows: npt.NDArray[np.bool_] | npt.NDArray[np.uint8]) -> Words:

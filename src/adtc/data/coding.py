@@ -139,11 +139,16 @@ def group_codes(groups: Coding | None, column: Column | None, n_rows: int) -> Co
 
 def row_weights(column: Column) -> Rows:
     """Check row multiplicities: whole numbers of at least 0 that are not all 0."""
+    weights = some_weights(column)
+    check_total(column.name, float(weights.sum(dtype=float)))
+    return weights
+
+
+def some_weights(column: Column) -> Rows:
+    """Check the multiplicities of some of the rows, which may all be 0."""
     check_no_missing("weights", column)
     column = column.numbers()
     check_weights(column)
-    counts = column.counts(np.ones(len(column.codes), np.int64))[:-1]
-    check_total(column.name, float(column.values.astype(float) @ counts))
     weights: Rows = column.values.astype(np.int64)[column.codes]
     return weights
 

@@ -48,7 +48,7 @@ class Column:
         np.add.at(counts, self.codes, weights)
         return counts
 
-    def taken(self, rows: Rows) -> "Column":
+    def take(self, rows: Rows) -> "Column":
         """Return the column of some rows; values that none of them has are gone."""
         used, codes = ranked(self.codes[rows])
         present = used >= 0  # -1 is missing
@@ -127,8 +127,8 @@ def encode(name: str, array: Any, *, na: Collection[str] = (), parse_text: bool 
         return Column(name, "text", _objects([]), np.full(len(array), -1, np.int32))
     if pt.is_boolean(array.type):
         return _recode(_raw(name, "boolean", array), "boolean")
-    if (kind := _number_type(array.type)) is not None:
-        return _known_numbers(_raw(name, "number", array.cast(kind, safe=False)), na)
+    if (dtype := _number_type(array.type)) is not None:
+        return _known_numbers(_raw(name, "number", array.cast(dtype, safe=False)), na)
     if pt.is_string(array.type) or pt.is_large_string(array.type) or _is_view(array.type):
         return _texts(name, array, {*DEFAULT_NA, *na}, parse_text)
     raise DataError(
@@ -154,13 +154,13 @@ def encode_numbers(
     >>> encode_numbers("age", pa.array([40, -9, None, 30]), na=["-9"])
     (array([40, 30]), array([ True, False, False,  True]))
     """
-    kind = _number_type(array.type)
-    if kind is None:
+    dtype = _number_type(array.type)
+    if dtype is None:
         return None
     present: npt.NDArray[np.bool_] | None = None
     if array.null_count:
         present, array = numbers_of(array.is_valid()), array.drop_null()
-    values = numbers_of(array.cast(kind, safe=False))
+    values = numbers_of(array.cast(dtype, safe=False))
     missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, bool)
     if marks := _marks(na):
         missing = (missing if len(missing) else False) | np.isin(values, marks)
@@ -220,14 +220,14 @@ def _marks(na: Collection[str]) -> list[float]:
     return [float(number[0]) for number in spelled if number is not None]
 
 
-def _number_type(kind: Any) -> Any:
+def _number_type(dtype: Any) -> Any:
     """Say as which type numbers of an Arrow type are taken; None if it has none."""
     import pyarrow as pa
     import pyarrow.types as pt
 
-    if pt.is_integer(kind):
-        return pa.float64() if kind == pa.uint64() else pa.int64()
-    return pa.float64() if pt.is_floating(kind) or pt.is_decimal(kind) else None
+    if pt.is_integer(dtype):
+        return pa.float64() if dtype == pa.uint64() else pa.int64()
+    return pa.float64() if pt.is_floating(dtype) or pt.is_decimal(dtype) else None
 
 
 def _check_finite(name: str, values: npt.NDArray[Any]) -> None:
@@ -298,9 +298,9 @@ def _decode(array: Any) -> Any:
     """Turn dictionary-encoded values into plain ones; Arrow cannot cast views from within."""
     import pyarrow as pa
 
-    kind = pa.large_string() if _is_view(array.type.value_type) else array.type.value_type
+    dtype = pa.large_string() if _is_view(array.type.value_type) else array.type.value_type
     parts = array.chunks if isinstance(array, pa.ChunkedArray) else [array]
-    return pa.chunked_array([p.dictionary.cast(kind).take(p.indices) for p in parts], kind)
+    return pa.chunked_array([p.dictionary.cast(dtype).take(p.indices) for p in parts], dtype)
 
 
 def _recode(column: Column, kind: Kind, values: npt.NDArray[Any] | None = None) -> Column:
@@ -323,20 +323,20 @@ def _parse_numbers(texts: Any) -> npt.NDArray[Any] | None:
     """Read an Arrow array of texts as int64, else float64, else give up."""
     import pyarrow as pa
 
-    for kind in (pa.int64(), pa.float64()):
+    for dtype in (pa.int64(), pa.float64()):
         try:
-            parsed = numbers_of(texts.cast(kind))
+            parsed = numbers_of(texts.cast(dtype))
         except pa.ArrowInvalid:
             continue
         return parsed
     return None
 
 
-def _is_view(kind: Any) -> bool:
+def _is_view(dtype: Any) -> bool:
     """Recognise the string-view type, which old pyarrow does not know."""
     import pyarrow.types as pt
 
-    return hasattr(pt, "is_string_view") and bool(pt.is_string_view(kind))
+    return hasattr(pt, "is_string_view") and bool(pt.is_string_view(dtype))
 
 
 def _objects(values: list[Any]) -> npt.NDArray[Any]:

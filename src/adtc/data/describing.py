@@ -34,8 +34,8 @@ Part = Grid | str
 def description_text(found: "Description") -> str:
     """Write a description for a terminal."""
     parts = [_grid_text(p) if isinstance(p, Grid) else p for p in _parts(found)]
-    told = [f"warning: {w}" for w in _warnings(found)]
-    return "\n\n".join([*parts, *(["\n".join(told)] if told else ["no warnings"])])
+    warnings = [f"warning: {w}" for w in _warnings(found)]
+    return "\n\n".join([*parts, *(["\n".join(warnings)] if warnings else ["no warnings"])])
 
 
 def description_html(found: "Description") -> str:
@@ -44,8 +44,10 @@ def description_html(found: "Description") -> str:
         _grid_html(p) if isinstance(p, Grid) else f"<p>{_escaped(p)}</p>" for p in _parts(found)
     ]
     items = "".join(f"<li>{_escaped(w)}</li>" for w in _warnings(found))
-    told = f"<p><strong>Warnings</strong></p><ul>{items}</ul>" if items else "<p>no warnings</p>"
-    return f'<div style="overflow-x:auto">{"".join(parts)}{told}</div>'
+    warnings = (
+        f"<p><strong>Warnings</strong></p><ul>{items}</ul>" if items else "<p>no warnings</p>"
+    )
+    return f'<div style="overflow-x:auto">{"".join(parts)}{warnings}</div>'
 
 
 def _parts(found: "Description") -> Iterator[Part]:
@@ -108,7 +110,7 @@ def _columns(found: "Description") -> Grid:
     rows = []
     for c in found.columns[:COLUMNS]:
         row = [_short(c.name), "refused" if c.refused else c.read_as, f"{c.distinct:,}"]
-        row += [f"{c.missing:,}", f"{len(c.features):,}", _short(_made(c))]
+        row += [f"{c.missing:,}", f"{len(c.features):,}", _short(_pieces_text(c))]
         if target:
             share = None if c.target is None else (c.target.auc if auc else c.target.right)
             row.append(_share(share, auc=auc))
@@ -174,7 +176,7 @@ def _warnings(found: "Description") -> list[str]:
     return [*map(str, found.warnings[:WARNINGS]), *more]
 
 
-def _made(c: "ColumnSummary") -> str:
+def _pieces_text(c: "ColumnSummary") -> str:
     """Say what a column was cut into."""
     if c.cuts:
         return ", ".join(map(format_number, c.cuts))

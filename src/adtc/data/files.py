@@ -217,7 +217,7 @@ def _names(head: str, sep: str, header: bool) -> tuple[list[str], int]:
 def without_repeats(table: Any, what: str) -> Any:
     """Keep one of several columns that have the same name and the same values.
 
-    The schema's metadata tell which names they were: see `names_told_twice`.
+    The schema's metadata tell which names they were: see `repeated_names`.
     """
     twice = repeated(table.column_names)
     if not twice:
@@ -231,14 +231,14 @@ def without_repeats(table: Any, what: str) -> Any:
             )
         places.setdefault(name, at)
     known = table.schema.metadata or {}
-    told = {**known, _REPEATED: "\n".join(twice)}
-    return table.select(list(places.values())).replace_schema_metadata(told)
+    metadata = {**known, _REPEATED: "\n".join(twice)}
+    return table.select(list(places.values())).replace_schema_metadata(metadata)
 
 
-def names_told_twice(table: Any) -> tuple[str, ...]:
+def repeated_names(table: Any) -> tuple[str, ...]:
     """Return the names that several equal columns had before one of them was kept."""
-    told = (table.schema.metadata or {}).get(_REPEATED, b"").decode()
-    return tuple(told.split("\n")) if told else ()
+    names = (table.schema.metadata or {}).get(_REPEATED, b"").decode()
+    return tuple(names.split("\n")) if names else ()
 
 
 def repeated(names: list[str]) -> list[str]:

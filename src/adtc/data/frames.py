@@ -1,4 +1,4 @@
-"""Frames of any make as Arrow tables, plain arrays as columns, and the checks on both."""
+"""Frames of any library as Arrow tables, plain arrays as columns, and the checks on both."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

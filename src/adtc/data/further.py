@@ -28,7 +28,7 @@ _WORDS = ("and", "or", "not", "true", "false")
 def read_further(data: "Data", name: str, frame: Any) -> "Data":
     """Read a frame as a further table of ``data``."""
     table, recipe = arrow_table(frame), data.binarizer
-    _check_columns(name, table, recipe, data.name)
+    check_columns(name, table, recipe, data.name)
     z_column = column(table, recipe.sensitive.column, recipe.na) if recipe.sensitive else None
     y_column = column(table, recipe.target.column, recipe.na)
     y, note = further_labels(name, y_column, recipe.target)
@@ -81,7 +81,7 @@ def check_table_name(name: str, taken: Mapping[str, Any]) -> None:
         raise DataError(f"there is a further table '{name}' already; choose another name.")
 
 
-def _check_columns(name: str, table: Any, recipe: Binarizer, data_name: str) -> None:
+def check_columns(name: str, table: Any, recipe: Binarizer, data_name: str) -> None:
     """Refuse a table that lacks a column, and say what the column is for."""
     roles = [(recipe.target.column, "the target")]
     roles += [(recipe.sensitive.column, "the sensitive column")] if recipe.sensitive else []

@@ -1,4 +1,4 @@
-"""A table in two parts: one that trees are made from, and test rows as a further table."""
+"""A train/test split: trees are made from one part, test rows are a further table."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def held_out(sheet: Sheet, share: float | str, seed: int = 0, *, name: str = "te
     if sheet.labels is None or sheet.target is None:
         raise DataError("a table needs a target: name the column to predict (target).")
     chosen = set_aside(sheet.row_kinds(), share, seed)
-    kept, test = (sheet.taken(np.flatnonzero(rows)) for rows in (~chosen, chosen))
+    kept, test = (sheet.take(np.flatnonzero(rows)) for rows in (~chosen, chosen))
     data = Data.from_sheet(kept)
     assert test.target is not None
     further = replace(

@@ -100,7 +100,7 @@ def is_unique_number(column: Column, seen: Seen) -> bool:
     rows = seen.total
     if column.kind != "number" or not FEW_ROWS < rows == seen.distinct:
         return False
-    return _whole(column.values) and (rows >= MANY_ROWS or _numbering(column, seen))
+    return _all_whole(column.values) and (rows >= MANY_ROWS or _numbering(column, seen))
 
 
 def refuse_identifiers(sheet: Outline) -> None:
@@ -142,7 +142,7 @@ def _by_number(column: Column, seen: Seen) -> str | None:
     low, high = format_number(values[0]), format_number(values[-1])
     if _numbering(column, seen):
         return f"it numbers the rows from {low} to {high}"
-    if seen.rising and _whole(values) and values[-1] - values[0] < SHARED_BY * rows:
+    if seen.rising and _all_whole(values) and values[-1] - values[0] < SHARED_BY * rows:
         return f"whole numbers that rise from row to row, {low} to {high}"
     return None
 
@@ -150,19 +150,19 @@ def _by_number(column: Column, seen: Seen) -> str | None:
 def _numbering(column: Column, seen: Seen) -> bool:
     """Tell whether values that are all different are the numbers from 0 or 1 on."""
     low, high = column.values[0], column.values[-1]
-    return low in (0, 1) and high - low == seen.distinct - 1 and _whole(column.values)
+    return low in (0, 1) and high - low == seen.distinct - 1 and _all_whole(column.values)
 
 
 def _by_name(column: Column, seen: Seen) -> str | None:
     words = {word.lower() for word in _WORD.findall(column.name)}
     plain = re.sub(r"[\W\d_]+", "", column.name).lower()
     if column.kind == "number":
-        named = bool(words & _ID_WORDS) and _whole(column.values)
+        named = bool(words & _ID_WORDS) and _all_whole(column.values)
     else:
         named = bool(words & (_ID_WORDS | _NAME_WORDS)) or plain in _WHOLE_NAMES | _NAME_WORDS
-    told = f"by its name, with {seen.distinct:,} values in {seen.present:,} rows"
-    return told if named else None
+    reason = f"by its name, with {seen.distinct:,} values in {seen.present:,} rows"
+    return reason if named else None
 
 
-def _whole(values: npt.NDArray[Any]) -> bool:
+def _all_whole(values: npt.NDArray[Any]) -> bool:
     return values.dtype.kind == "i" or bool((values % 1 == 0).all())

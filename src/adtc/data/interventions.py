@@ -28,10 +28,10 @@ def intervened(data: "Data", name: str, column: str, value: Scalar | None, switc
     features = np.array(features_of(data, column))
     bits = data.bits.copy()
     if switch:
-        bits[features], told = _switched(data, column, features), f"{column} switched"
+        bits[features], change = _switched(data, column, features), f"{column} switched"
     else:
-        bits[features], told = _set(data, column, features, value), f"{column} set to {value}"
-    note = f"the rows of '{data.name}' with {told}; labels and groups stay"
+        bits[features], change = _set(data, column, features, value), f"{column} set to {value}"
+    note = f"the rows of '{data.name}' with {change}; labels and groups stay"
     return replace(data, name=name, bits=bits, origin=None, tables=(), notes=(note,))
 
 

@@ -82,7 +82,7 @@ class Outline(Protocol):
         """The columns that may become features, by name."""
 
     @property
-    def told_twice(self) -> tuple[str, ...]:
+    def repeated(self) -> tuple[str, ...]:
         """The columns that came more than once with the same values."""
 
     @property

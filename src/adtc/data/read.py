@@ -14,9 +14,10 @@ from adtc.data.files import Source, is_parquet, one_line, read_table
 from adtc.data.frames import arrow_table
 from adtc.data.holdout import held_out
 from adtc.data.sheet import Sheet, frame_sheet
-from adtc.data.stream.batches import TableBatches, Watch, is_stream, spooled
+from adtc.data.stream.batches import Batches, TableBatches, Watch, is_stream, spooled
 from adtc.data.stream.file_batches import STREAMED_FROM, FileBatches, bytes_in_memory
 from adtc.data.stream.folders import read_tables, table_files
+from adtc.data.stream.further import Split, with_streamed_table
 from adtc.data.stream.streamed import StreamSheet
 from adtc.data.stream.streaming import stream_sheet
 from adtc.data.table import Data
@@ -77,7 +78,8 @@ def read(
         Whether the first line holds the names; otherwise they are ``0``, ``1``, ``2`` …
     test_share, test_seed
         If given, this share of the rows of each label and group becomes the further table
-        ``test``, and features are made of the others alone: see ``held_out``.
+        ``test``, and features are made of the others alone: see ``held_out``. Of a streamed
+        table, each row is held out with this probability, by its number and the seed.
     stream
         Read it in batches and merge equal rows, so that memory holds the distinct rows only;
         by default if it would take about a gigabyte or more.
@@ -104,7 +106,10 @@ def read(
         sheet = stream_frame(query(sql), stream=stream, watch=monitor, name="query", **options)
     else:
         assert path is not None
-        sheet = read_sheet(path, sep=sep, header=header, stream=stream, watch=monitor, **options)
+        held = None if test_share is None else (test_share, test_seed)
+        sheet = read_sheet(
+            path, sep=sep, header=header, stream=stream, watch=monitor, held=held, **options
+        )
     return data_of(sheet) if test_share is None else split_of(sheet, test_share, test_seed)
 
 
@@ -114,13 +119,18 @@ def data_of(sheet: Sheet | StreamSheet) -> Data:
 
 
 def split_of(sheet: Sheet | StreamSheet, share: float | str, seed: int = 0) -> Data:
-    """Hold test rows out; rows of a streamed table are merged, so there are none to choose."""
-    if isinstance(sheet, StreamSheet):
+    """Hold test rows out; of a streamed table that was decided before it was read."""
+    if not isinstance(sheet, StreamSheet):
+        return held_out(sheet, share, seed)
+    rows, watch = sheet.reading_of.source, sheet.reading_of.watch
+    if not isinstance(rows, Split):
         raise DataError(
-            "test rows are held out of a table in memory, but this one was streamed: give the test "
-            "rows as a table of their own (--test FILE), or read it in memory (--no-stream)."
+            "test rows are held out of files and of tables in memory, but this is a query or a "
+            "stream, which is read once: give the test rows as a table of their own, or write it "
+            "to a file first."
         )
-    return held_out(sheet, share, seed)
+    test = rows.others()
+    return with_streamed_table(data_of(sheet), "test", test, watch=watch, notes=(test.note,))
 
 
 def read_like(
@@ -160,6 +170,7 @@ def read_sheet(
     watch: Watch | None = None,
     describing: bool = False,
     memory: int | None = None,
+    held: tuple[float | str, int] | None = None,
     **options: Unpack[SheetOptions],
 ) -> Sheet | StreamSheet:
     """Read and encode a table; the parameters are those of ``read``.
@@ -170,6 +181,8 @@ def read_sheet(
         As in ``stream_sheet``.
     memory
         Bytes that the program may hold: a table that would take a third of them is streamed.
+    held
+        Share and seed of the rows that a stream leaves out: see `split_of`.
     """
     files = table_files(path)
     # a file's name need not be text, but what it is called in results is
@@ -179,7 +192,8 @@ def read_sheet(
         most = STREAMED_FROM if memory is None else min(STREAMED_FROM, memory // _TIMES)
         stream = bytes_in_memory(files) >= most
     if stream:
-        batches = FileBatches(files, sep, header)
+        batches: Batches = FileBatches(files, sep, header)
+        batches = batches if held is None else Split(batches, *held)
         return stream_sheet(batches, name=stem, watch=watch, describing=describing, **options)
     table = read_tables(path, sep=sep, header=header)
     sheet = frame_sheet(table, name=stem, parse_text=not is_parquet(files[0]), **options)

@@ -22,7 +22,7 @@ from adtc.data.coding import (
     row_weights,
 )
 from adtc.data.columns import Column, Scalar, encode
-from adtc.data.files import Source, names_told_twice
+from adtc.data.files import Source, repeated_names
 from adtc.data.frames import arrow_table, check_known, check_roles
 from adtc.data.outline import Encoded, Seen
 from adtc.data.references import Spelled, reference_codes
@@ -52,7 +52,7 @@ class Sheet:
         Per such column that spells labels its own way, which label each spelling is.
     names
         All columns of the table, in order.
-    told_twice
+    repeated
         Of these, the ones that came more than once with the same values.
     source
         The file that it was read from, if it was one.
@@ -74,17 +74,17 @@ class Sheet:
     na: tuple[str, ...]
     spelled: tuple[tuple[str, Spelled], ...] = ()
     names: tuple[str, ...] = ()
-    told_twice: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
     source: Source | None = None
 
-    def taken(self, rows: Rows) -> "Sheet":
+    def take(self, rows: Rows) -> "Sheet":
         """Return the sheet of some rows, with the labels and groups of all."""
         return replace(
             self,
             n_rows=len(rows),
-            columns={name: column.taken(rows) for name, column in self.columns.items()},
-            target=self.target and self.target.taken(rows),
-            sensitive=self.sensitive and self.sensitive.taken(rows),
+            columns={name: column.take(rows) for name, column in self.columns.items()},
+            target=self.target and self.target.take(rows),
+            sensitive=self.sensitive and self.sensitive.take(rows),
             weights=self.weights[rows],
             references=tuple((name, codes[rows]) for name, codes in self.references),
             source=None,
@@ -214,7 +214,7 @@ def frame_sheet(
         na=spellings,
         spelled=tuple((name, spelled) for name, _, spelled in others if spelled),
         names=tuple(table.column_names),
-        told_twice=names_told_twice(table),
+        repeated=repeated_names(table),
     )
 
 

@@ -1,4 +1,4 @@
-"""Set rows aside, the same share of every kind, the same ones for the same seed."""
+"""Stratified hold-out: the same share of every kind of row, reproducible by its seed."""
 
 from fractions import Fraction
 from typing import Any
@@ -29,14 +29,8 @@ def set_aside(
     >>> set_aside(np.array([0, 0, 1, 1, 1, 2]), 0.5, seed=0).tolist()
     [True, False, True, False, True, False]
     """
-    try:
-        part = Fraction(str(share))
-    except (ValueError, ZeroDivisionError):
-        part = Fraction()
-    if not 0 < part < 1:
-        raise DataError(f"the share of test rows is {share}, expected one between 0 and 1.")
-    if not is_whole(seed, 0):
-        raise DataError(f"the seed is {seed!r}, expected a whole number of at least 0.")
+    part = read_share(share)
+    check_seed(seed)
     rng = np.random.default_rng(int(seed))
     chosen = np.zeros(len(kinds), bool)
     values, member = ranked(kinds)
@@ -49,3 +43,20 @@ def set_aside(
             f"a share of {share} sets no row aside: each label and group has too few rows."
         )
     return chosen
+
+
+def read_share(share: float | Fraction | str) -> Fraction:
+    """Read a share as it is written, strictly between 0 and 1."""
+    try:
+        part = Fraction(str(share))
+    except (ValueError, ZeroDivisionError):
+        part = Fraction()
+    if not 0 < part < 1:
+        raise DataError(f"the share of test rows is {share}, expected one between 0 and 1.")
+    return part
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed."""
+    if not is_whole(seed, 0):
+        raise DataError(f"the seed is {seed!r}, expected a whole number of at least 0.")

@@ -7,13 +7,11 @@ the table's own and never count as those: which leaves exist is a matter of the 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from adtc.cache import LRUCache
-from adtc.data.bits import Codes, Rows, Words, equal_rows, pack, take_rows, unpack
+from adtc.data.bits import BitRows, Codes, Rows, Words, equal_rows, pack, take_rows, unpack
 
 if TYPE_CHECKING:
     from adtc.data.table import Data
@@ -54,7 +52,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Stack:
+class Stack(BitRows):
     """The rows of a table, and below them those of further ones.
 
     Parameters
@@ -72,33 +70,10 @@ class Stack:
     own: int
     total: int
 
-    @property
-    def n_rows(self) -> int:
-        """Rows of the arrays; a row may stand for several."""
-        return len(self.weights)
-
-    @property
-    def n_features(self) -> int:
-        """Number of Boolean features."""
-        return len(self.bits)
-
-    @cached_property
-    def cache(self) -> LRUCache[Any]:
-        """What questions derive from the rows, for the next one."""
-        return row_cache()
-
     @cached_property
     def y(self) -> Codes:
         """The label of each row."""
         return np.array([kind.y for kind in self.kinds], np.int32)[self.member]
-
-    def feature_rows(self, f: int) -> int:
-        """Give the rows where feature ``f`` is 1 as an integer: bit r is row r."""
-        return int.from_bytes(self.bits[f].astype("<u8").tobytes(), "little")
-
-    def dense(self) -> npt.NDArray[np.uint8]:
-        """Give the features as 0/1, ``[n_rows, n_features]``."""
-        return np.ascontiguousarray(unpack(self.bits, self.n_rows).T)
 
     def merged(self) -> "Stack":
         """Make equal rows of one kind one row of their summed weight; no count changes."""
@@ -117,11 +92,6 @@ class Stack:
             own=int((first < self.own).sum()),  # rows keep their order, and tables stay apart
             total=self.total,
         )
-
-
-def row_cache() -> LRUCache[Any]:
-    """Make the cache of a table: many small things, or few large ones."""
-    return LRUCache(256, 2**26)
 
 
 def layer_of(data: "Data", name: str) -> Layer:

@@ -1,4 +1,4 @@
-"""A table as plain JSON and named arrays, and back: what a saved circuit stands on.
+"""A table as plain JSON and named arrays, and back: what a saved circuit refers to.
 
 The arrays hold the binarised rows. Nothing here touches a file.
 """

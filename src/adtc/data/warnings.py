@@ -150,9 +150,9 @@ def column_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterato
 
 def short_line(warnings: Sequence[TableWarning]) -> str:
     """Name the warnings in one line, the first of them; empty if there is none."""
-    told = [w.short for w in warnings if not w.minor]
-    more = f"; {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
-    return "; ".join(told[:_SHOWN]) + more
+    shown = [w.short for w in warnings if not w.minor]
+    more = f"; {len(shown) - _SHOWN:,} more" if len(shown) > _SHOWN else ""
+    return "; ".join(shown[:_SHOWN]) + more
 
 
 def _label_warnings(sheet: Outline) -> Iterator[TableWarning]:
@@ -173,7 +173,7 @@ def _label_warnings(sheet: Outline) -> Iterator[TableWarning]:
 
 
 def _repeats(sheet: Outline) -> Iterator[TableWarning]:
-    for name in sheet.told_twice:
+    for name in sheet.repeated:
         yield TableWarning(
             "repeated",
             name,

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.data import Data
 from adtc.data.bits import Words
-from adtc.engine.circuit import Circuit
+from adtc.engine.circuit import Circuit, core_fields
 from adtc.engine.exact.limbs import counts_of, limbs_of, total_of
 from adtc.engine.executors import run_jobs
 from adtc.engine.monitor import Monitor
@@ -265,19 +265,7 @@ def _as_floats(values: npt.NDArray[np.uint64]) -> npt.NDArray[np.float64]:
 
 def _core_of(circuit: Circuit, limbs: int, monitor: Monitor) -> Any:
     """Hand a circuit to the core."""
-    prepared, outside = circuit.prepared, circuit.outside
-    return _core.Backward(
-        table=prepared.table,
-        lattice=prepared.lattice,
-        leaves=prepared.leaves,
-        multiplicity=prepared.features.multiplicity,
-        counts=prepared.inside.counts,
-        budgets=outside.budgets,
-        live=outside.live,
-        levels=[level.core for level in circuit.levels],
-        limbs=limbs,
-        most_bytes=monitor.memory,
-    )
+    return _core.Backward(**core_fields(circuit), limbs=limbs, most_bytes=monitor.memory)
 
 
 def _integers(words: npt.NDArray[np.uint64]) -> Array:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.engine.bounds import INFINITY, Outside, outside_pass
 from adtc.engine.forecast.refusal import refuse_if_too_large
-from adtc.engine.levels import Cells, Ground, Level, make_levels
+from adtc.engine.levels import Cells, Level, TensorInputs, make_levels
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget
 from adtc.engine.prepare import Prepared
@@ -94,28 +94,33 @@ def grow(
     )
     if foresee:
         refuse_if_too_large(prepared, outside, monitor)
-    levels, scanned = make_levels(_ground(prepared, outside, limit), monitor)
+    levels, scanned = make_levels(_inputs(prepared, outside, limit), monitor)
     return Circuit(replace(prepared, splits=None), outside, levels, scanned)
 
 
 def core_circuit(circuit: Circuit) -> _core.Circuit:
     """Hand a circuit to the core."""
+    return _core.Circuit(**core_fields(circuit))
+
+
+def core_fields(circuit: Circuit) -> dict[str, Any]:
+    """Name what the core must know of a circuit, whatever walks over it."""
     prepared, outside = circuit.prepared, circuit.outside
-    return _core.Circuit(
-        table=prepared.table,
-        lattice=prepared.lattice,
-        leaves=prepared.leaves,
-        multiplicity=prepared.features.multiplicity,
-        counts=prepared.inside.counts,
-        budgets=outside.budgets,
-        live=outside.live,
-        levels=[level.core for level in circuit.levels],
-    )
+    return {
+        "table": prepared.table,
+        "lattice": prepared.lattice,
+        "leaves": prepared.leaves,
+        "multiplicity": prepared.features.multiplicity,
+        "counts": prepared.inside.counts,
+        "budgets": outside.budgets,
+        "live": outside.live,
+        "levels": [level.core for level in circuit.levels],
+    }
 
 
-def _ground(prepared: Prepared, outside: Outside, limits: Array) -> Ground:
-    """Say what the tensors stand on."""
-    return Ground(
+def _inputs(prepared: Prepared, outside: Outside, limits: Array) -> TensorInputs:
+    """Gather what the tensors are made from."""
+    return TensorInputs(
         table=prepared.table,
         lattice=prepared.lattice,
         leaves=prepared.leaves,

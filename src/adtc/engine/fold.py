@@ -1,4 +1,4 @@
-"""Any semiring on a circuit that is there: ⊕ over its trees of ⊗ over their leaves (Sec. 2.5).
+"""Any semiring on a finished circuit: ⊕ over its trees of ⊗ over their leaves (Sec. 2.5).
 
 A circuit knows of which leaves and splits each cell consists. So the sum over the trees of a cell
 is found by going down, once per path and cell, and no path above the last level is counted again.

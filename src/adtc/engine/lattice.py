@@ -26,6 +26,7 @@ from adtc.errors import LimitError
 Rows = TypeVar("Rows", Data, Stack, Data | Stack)
 _MOST_PATHS = 2**40
 _ROOM = 2**62
+Counts = npt.NDArray[np.int64]
 Path = tuple[tuple[int, bool], ...]  # ascending (feature, negative)
 
 
@@ -69,6 +70,19 @@ def rows_of(data: Data, groups: Sequence[Sequence[RowGroup]], *, merge: bool) ->
 def label_of_groups(groups: Sequence[Sequence[RowGroup]]) -> npt.NDArray[np.int64]:
     """Return the true label of each group's first member; −1 if it is of a further table."""
     return np.array([-1 if g.table else g.y for g, *_ in groups], np.int64)
+
+
+def votes_by_label(counts: Counts, group_label: Counts, labels: int) -> Counts:
+    """Add up counts ``[group, …]`` by label; rows of further tables do not vote."""
+    votes = np.zeros((labels, *counts.shape[1:]), np.int64)
+    own = group_label >= 0
+    np.add.at(votes, group_label[own], counts[own])
+    return votes
+
+
+def majority_label(votes: Counts) -> npt.NDArray[np.intp]:
+    """Return the label with the most votes ``[label, …]``; ties go to the smallest."""
+    return np.asarray(votes.argmax(axis=0))
 
 
 def split_rows(

@@ -5,6 +5,7 @@ or in parts (`parts`) that are put together: the cells are the same.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -48,8 +49,8 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What the tensors of all levels stand on.
+class TensorInputs:
+    """What the tensors of all levels are made from.
 
     Parameters
     ----------
@@ -155,20 +156,20 @@ def level_of(piece: Piece, size: int) -> Level:
     return Level(Cells(piece.keys, piece.values, piece.costs), starts, stops)
 
 
-def make_levels(ground: Ground, monitor: Monitor) -> tuple[tuple[Level, ...], int]:
+def make_levels(inputs: TensorInputs, monitor: Monitor) -> tuple[tuple[Level, ...], int]:
     """Make the tensors of all levels, root first; none if the root is not live.
 
     Returns also the pairs of cells that ⊗ looked at.
     """
-    if not ground.live[0]:
+    if not inputs.live[0]:
         return (), 0
-    sizes = path_counts(ground.lattice)
-    room = Room(monitor)
-    piece = _finished(LastLevel(ground, room, ground.lattice.levels), monitor)
+    sizes = path_counts(inputs.lattice)
+    account = MemoryAccount(monitor)
+    piece = _finished(LastLevel(inputs, account, inputs.lattice.levels), monitor)
     levels, scanned = [level_of(piece, sizes[-1])], int(piece.scanned[0])
     totals = None
-    for level in range(ground.lattice.levels - 1, -1, -1):
-        stage, totals = upper_level(ground, level, levels[0], totals, room)
+    for level in range(inputs.lattice.levels - 1, -1, -1):
+        stage, totals = upper_level(inputs, level, levels[0], totals, account)
         piece = _finished(stage, monitor)
         levels.insert(0, level_of(piece, sizes[level]))
         scanned += int(piece.scanned[0])
@@ -176,37 +177,37 @@ def make_levels(ground: Ground, monitor: Monitor) -> tuple[tuple[Level, ...], in
 
 
 def upper_level(
-    ground: Ground, level: int, below: Level, totals: Array | None, room: "Room"
+    inputs: TensorInputs, level: int, below: Level, totals: Array | None, account: "MemoryAccount"
 ) -> tuple["UpperLevel", Array]:
     """Prepare a level above the last from the one below it; return also bounds for the next.
 
     ``totals`` bounds the trees of each path below; without it they are counted.
     """
-    core, nodes = below.core, ground.nodes(level)
+    core, nodes = below.core, inputs.nodes(level)
     totals = _core.tree_counts(core) if totals is None else totals
-    bounds = np.zeros(path_counts(ground.lattice)[level])
+    bounds = np.zeros(path_counts(inputs.lattice)[level])
     largest = _core.bound_level(
-        ground.lattice, level, nodes, ground.labels, ground.multiplicity, ground.live, totals,
+        inputs.lattice, level, nodes, inputs.labels, inputs.multiplicity, inputs.live, totals,
         bounds,
     )  # fmt: skip
-    limbs = ground.limbs(largest, level)
-    return UpperLevel(ground, room, level, nodes=nodes, below=core, limbs=limbs), bounds
+    limbs = inputs.limbs(largest, level)
+    return UpperLevel(inputs, account, level, nodes=nodes, below=core, limbs=limbs), bounds
 
 
 def _finished(stage: "_Tensors", monitor: Monitor) -> Piece:
     """Make a level in one go, or in parts where some of them are kept."""
     if monitor.checkpoint is None:
-        piece = stage.whole(monitor)
+        piece = stage.all_paths(monitor)
     else:
         units = range(len(stage.weights))
         complete(stage, units, monitor)
         piece = stage.piece(units)
-    stage.room.close(piece)
+    stage.account.close(piece)
     return piece
 
 
 @dataclass(slots=True)
-class Room:
+class MemoryAccount:
     """Keeps account of what finished tensors take, so that those being made fit beside them."""
 
     monitor: Monitor
@@ -228,21 +229,21 @@ class Room:
 
 
 @dataclass(slots=True)
-class _Tensors:
+class _Tensors(ABC):
     """A level as a stage: see `parts.Stage`."""
 
-    ground: Ground
-    room: Room
+    inputs: TensorInputs
+    account: MemoryAccount
     level: int  # the paths' length
     pieces: dict[int, Piece] = field(default_factory=dict)  # by first unit
 
-    def whole(self, monitor: Monitor) -> Piece:
+    @abstractmethod
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths, in jobs that write into one pool."""
-        raise NotImplementedError
 
+    @abstractmethod
     def part(self, units: range) -> Piece:
         """Make some paths, in one job."""
-        raise NotImplementedError
 
     @property
     def name(self) -> str:
@@ -250,17 +251,17 @@ class _Tensors:
         return f"level{self.level}"
 
     @property
+    @abstractmethod
     def weights(self) -> list[int]:
         """Guess the work of each unit."""
-        raise NotImplementedError
 
     @property
     def key(self) -> str:
         """Return a digest of all that the level follows from."""
-        return content_key("tensors", self.level, self.ground.key)
+        return content_key("tensors", self.level, self.inputs.key)
 
-    def begin(self) -> None:
-        """Parts share nothing but the ground."""
+    def begin(self) -> None:  # noqa: B027  # a stage needs it, levels have nothing to set up
+        """Parts share nothing but the inputs."""
 
     def compute(self, units: range) -> None:
         """Make the tensors of some units."""
@@ -273,7 +274,7 @@ class _Tensors:
     def put(self, units: range, arrays: Arrays) -> None:
         """Take over tensors made earlier."""
         piece = Piece(**{name: arrays[name] for name in Piece._fields})
-        size, n = path_counts(self.ground.lattice)[self.level], len(piece.keys)
+        size, n = path_counts(self.inputs.lattice)[self.level], len(piece.keys)
         paths = (piece.paths, piece.starts, piece.stops)
         fits = (
             all(array.ndim == 1 and len(array) == len(piece.paths) for array in paths)
@@ -291,10 +292,10 @@ class _Tensors:
 
     def _keep(self, units: range, piece: Piece) -> None:
         self.pieces[units.start] = piece
-        self.room.parts.append(piece.nbytes)
+        self.account.parts.append(piece.nbytes)
 
     def _blank(self) -> tuple[Array, Array]:
-        size = path_counts(self.ground.lattice)[self.level]
+        size = path_counts(self.inputs.lattice)[self.level]
         return np.zeros(size, np.int64), np.zeros(size, np.int64)
 
 
@@ -305,9 +306,9 @@ class LastLevel(_Tensors):
     behind: Array = field(init=False)  # [path]: paths below that are to be split
 
     def __post_init__(self) -> None:
-        lattice, live = self.ground.lattice, self.ground.live
+        lattice, live = self.inputs.lattice, self.inputs.live
         marked = np.zeros_like(live)
-        marked[int(lattice.base[-1]) :] = self.ground.splitting
+        marked[int(lattice.base[-1]) :] = self.inputs.splitting
         self.behind = np.zeros(len(marked), np.int64)
         _core.lead_to_live(lattice, marked, self.behind)
 
@@ -316,11 +317,11 @@ class LastLevel(_Tensors):
         """Count the paths to split by first feature."""
         if self.level == 0:
             return [int(self.behind[0])]
-        literals = self.behind[1 : 1 + 2 * self.ground.lattice.features]
+        literals = self.behind[1 : 1 + 2 * self.inputs.lattice.features]
         firsts: list[int] = literals.reshape(-1, 2).sum(axis=1).tolist()
         return firsts
 
-    def whole(self, monitor: Monitor) -> Piece:
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths."""
         run = self._opened(self._single())
         jobs = self._jobs(monitor.threads)
@@ -333,27 +334,27 @@ class LastLevel(_Tensors):
 
     def part(self, units: range) -> Piece:
         """Make the paths that begin with some features."""
-        first, single = first_features(self.ground.lattice, self.level), self._single()
+        first, single = first_features(self.inputs.lattice, self.level), self._single()
         begins = (first[single] >= units.start) & (first[single] < units.stop)
         run = self._opened(single[begins])
         some = sum(self.weights[units.start : units.stop]) > 0
-        return run.piece(run.fill(1, units, self.room.monitor) if some else 0)
+        return run.piece(run.fill(1, units, self.account.monitor) if some else 0)
 
     def _single(self) -> Array:
         """List the paths that hold single leaves only."""
-        last = int(self.ground.lattice.base[-1])
-        found: Array = np.flatnonzero(self.ground.live[last:] & ~self.ground.splitting)
+        last = int(self.inputs.lattice.base[-1])
+        found: Array = np.flatnonzero(self.inputs.live[last:] & ~self.inputs.splitting)
         return found
 
     def _opened(self, single: Array) -> "_LastRun":
-        ground = self.ground
-        pool = ground.pool(ground.limbs(math.inf, self.level), ground.functionals)
+        inputs = self.inputs
+        pool = inputs.pool(inputs.limbs(math.inf, self.level), inputs.functionals)
         starts, stops = self._blank()
         _core.fill_single(
-            pool, 0, ground.lattice, ground.leaves, single, ground.counts, ground.budgets,
+            pool, 0, inputs.lattice, inputs.leaves, single, inputs.counts, inputs.budgets,
             starts, stops,
         )  # fmt: skip
-        return _LastRun(ground, self.behind > 0, pool, starts, stops, self.room.most_bytes)
+        return _LastRun(inputs, self.behind > 0, pool, starts, stops, self.account.most_bytes)
 
     def _jobs(self, threads: int) -> list[range]:
         """Divide the walk over the last level into ranges of first features."""
@@ -368,7 +369,7 @@ class LastLevel(_Tensors):
 class _LastRun:
     """A pool that the last level is filled into."""
 
-    ground: Ground
+    inputs: TensorInputs
     wanted: Array
     pool: _core.Pool
     starts: Array
@@ -377,10 +378,10 @@ class _LastRun:
 
     def fill(self, job: int, features: range, monitor: Monitor) -> int:
         """Make the paths that begin with some features; return the pairs of cells looked at."""
-        ground = self.ground
+        inputs = self.inputs
         return _core.fill_last(
-            monitor.control, self.pool, job, ground.table, ground.lattice, ground.leaves,
-            ground.multiplicity, features.start, features.stop, self.wanted, ground.budgets,
+            monitor.control, self.pool, job, inputs.table, inputs.lattice, inputs.leaves,
+            inputs.multiplicity, features.start, features.stop, self.wanted, inputs.budgets,
             self.most_bytes(self.pool), self.starts, self.stops,
         )  # fmt: skip
 
@@ -402,7 +403,7 @@ class UpperLevel(_Tensors):
         """Take all paths for equal."""
         return [1] * len(self.nodes)
 
-    def whole(self, monitor: Monitor) -> Piece:
+    def all_paths(self, monitor: Monitor) -> Piece:
         """Make all paths."""
         lengths = self.below.stops - self.below.starts
         products = (self.level + 1) * int(lengths @ lengths)
@@ -425,14 +426,14 @@ class UpperLevel(_Tensors):
 
     def _pool(self) -> _core.Pool:
         # nobody multiplies the root's tensor, so it needs no costs
-        return self.ground.pool(self.limbs, self.ground.functionals if self.level else 0)
+        return self.inputs.pool(self.limbs, self.inputs.functionals if self.level else 0)
 
     def _fill(self, pool: _core.Pool, job: int, nodes: Array, starts: Array, stops: Array) -> int:
-        ground = self.ground
+        inputs = self.inputs
         return _core.fill_level(
-            self.room.monitor.control, pool, job, ground.lattice, self.level, nodes, ground.leaves,
-            ground.multiplicity, ground.counts, ground.live, ground.budgets, self.below,
-            self.room.most_bytes(pool), starts, stops,
+            self.account.monitor.control, pool, job, inputs.lattice, self.level, nodes,
+            inputs.leaves, inputs.multiplicity, inputs.counts, inputs.live, inputs.budgets,
+            self.below, self.account.most_bytes(pool), starts, stops,
         )  # fmt: skip
 
 

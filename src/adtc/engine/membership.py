@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from adtc.algebra.trees import Leaf, Split, Tree, depth
 from adtc.engine.circuit import Circuit
+from adtc.engine.lattice import majority_label, votes_by_label
 from adtc.engine.plan.keys import key_integers
 from adtc.errors import QueryError
 
@@ -119,17 +120,14 @@ class Ruler:
             raise _not_good(f"a leaf holds {support} rows, at least {leaves.minsup} are needed")
         if not 0 <= label < labels:
             raise _not_good(f"a leaf has the label {label}, labels are 0 to {labels - 1}")
-        votes = np.zeros(labels, np.int64)
-        np.add.at(votes, leaves.group_label[own], counts[own])
+        votes = votes_by_label(counts, leaves.group_label, labels)
         if int(votes[label]) * leaves.share_bottom < support * leaves.share_top:
             raise _not_good(
                 f"{votes[label]} of {support} rows of a leaf have its label {label}, at least "
                 f"{leaves.share_top} of {leaves.share_bottom} are needed"
             )
-        if leaves.majority and label != votes.argmax():  # ties: the smallest label
-            raise _not_good(
-                f"a leaf has the label {label}, the majority of its rows has {votes.argmax()}"
-            )
+        if leaves.majority and label != (most := majority_label(votes)):
+            raise _not_good(f"a leaf has the label {label}, the majority of its rows has {most}")
         weights = key_integers(leaves.key_weights[label])
         key = leaves.key_constant + sum(
             w * n for w, n in zip(weights, counts.tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""One small object through which progress, cancelling and limits reach a run, and its kernels."""
+"""Progress, cancellation and limits of a run, in one object that reaches its kernels, too."""
 
 import os
 import time

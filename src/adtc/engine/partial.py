@@ -18,6 +18,8 @@ from adtc.engine.exact.limbs import counts_of, total_of
 from adtc.engine.plan.keys import Keys
 
 Position = tuple[int, int, int]  # a path of the circuit, and up to two literals below it
+Order = npt.NDArray[np.int64]  # the places of root cells in an order, or LAST
+LAST = np.iinfo(np.int64).max  # the place of cells that have none
 _ROOT: Position = (0, -1, -1)
 
 
@@ -91,7 +93,8 @@ class Beginnings:
         }
         limbs = max(1, -(-total_of(circuit.root.values).bit_length() // 64))
         self._core = _core.PartialTrees(core_circuit(circuit), limbs)
-        self._context = self._core.root(np.ascontiguousarray(keys))
+        self._context = self._in_order(np.empty(0, np.int64))
+        self._ordered: tuple[Order, _core.TreeContext] | None = None
         self._lists: dict[tuple[Position, Partial], _core.TreeList] = {}
 
     def count(self, tree: Partial) -> int:
@@ -107,28 +110,34 @@ class Beginnings:
 
     def splits(self, tree: Partial, address: str) -> dict[int, int]:
         """Count, for each feature, the good trees that test it at an open place."""
-        at, around = self._descend(tree, address)
-        context = self._context
-        if around is not None:
-            context = self._core.below(
-                around.at, around.context, self._list(at, None), around.sibling
-            )
-        features, counts = self._core.split_counts(at, context)
+        features, counts = self._core.split_counts(*self._open(tree, address, self._context))
         pairs = zip(features.tolist(), counts_of(counts) if len(features) else [], strict=True)
         return {twin.feature: n for f, n in pairs for twin in self.twins[f]}
 
     def leaves(self, tree: Partial, address: str) -> dict[int, int]:
         """Count, for each label, the good trees that have a leaf with it at an open place."""
-        at, around = self._descend(tree, address)
-        found = {}
-        for label in range(self.labels):
-            leaf, context = self._core.leaf(at, label), self._context
-            if around is not None:
-                # the order does not matter: splits into equal leaves are told by their labels
-                leaf, context = self._core.join(around.at, leaf, around.sibling), around.context
-            if n := _number(self._core.count(context, leaf)):
-                found[label] = n
-        return found
+        counts = {
+            label: _number(self._core.count(context, leaf))
+            for label, leaf, context in self._labelled(tree, address, self._context)
+        }
+        return {label: n for label, n in counts.items() if n}
+
+    def first(self, tree: Partial, order: Order) -> int:
+        """Find the first place in an order of a good tree that begins like this, or ``LAST``."""
+        return self._core.least_rank(self._ranked(order), self._list(_ROOT, tree))
+
+    def first_splits(self, tree: Partial, address: str, order: Order) -> dict[int, int]:
+        """Find it for each feature that may be tested at an open place."""
+        found = self._core.split_ranks(*self._open(tree, address, self._ranked(order)))
+        pairs = zip(*(column.tolist() for column in found), strict=True)
+        return {twin.feature: place for f, place in pairs for twin in self.twins[f]}
+
+    def first_leaves(self, tree: Partial, address: str, order: Order) -> dict[int, int]:
+        """Find it for each label of a leaf at an open place."""
+        return {
+            label: self._core.least_rank(context, leaf)
+            for label, leaf, context in self._labelled(tree, address, self._ranked(order))
+        }
 
     def forget(self, tree: Partial) -> None:
         """Forget what is no part of a tree."""
@@ -164,9 +173,44 @@ class Beginnings:
             self._lists[at, tree] = found
         return found
 
-    def _descend(self, tree: Partial, address: str) -> tuple[Position, Around | None]:
+    def _in_order(self, order: Order) -> _core.TreeContext:
+        return self._core.root(np.ascontiguousarray(self.keys), order)
+
+    def _ranked(self, order: Order) -> _core.TreeContext:
+        """Return the root's context with its cells in an order; that of the last one is kept."""
+        if self._ordered is None or self._ordered[0] is not order:
+            self._ordered = (order, self._in_order(order))
+        return self._ordered[1]
+
+    def _open(
+        self, tree: Partial, address: str, context: _core.TreeContext
+    ) -> tuple[Position, _core.TreeContext]:
+        """Find an open place, and the context of its splits."""
+        at, around = self._descend(tree, address, context)
+        if around is None:
+            return at, context
+        every = self._list(at, None)
+        return at, self._core.below(around.at, around.context, every, around.sibling)
+
+    def _labelled(
+        self, tree: Partial, address: str, context: _core.TreeContext
+    ) -> Iterator[tuple[int, _core.TreeList, _core.TreeContext]]:
+        """List the leaf with each label at an open place, and give its context."""
+        at, around = self._descend(tree, address, context)
+        for label in range(self.labels):
+            leaf = self._core.leaf(at, label)
+            if around is None:
+                yield label, leaf, context
+            else:
+                # the order does not matter: splits into equal leaves are told by their labels
+                joined = self._core.join(around.at, leaf, around.sibling)
+                yield label, joined, around.context
+
+    def _descend(
+        self, tree: Partial, address: str, context: _core.TreeContext
+    ) -> tuple[Position, Around | None]:
         """Find a place and what surrounds it; nothing surrounds the root."""
-        at, context, around = _ROOT, self._context, None
+        at, around = _ROOT, None
         for step, turn in enumerate(address):
             assert isinstance(tree, Fork)
             (one, t1), (zero, t0) = self._children(at, tree).items()

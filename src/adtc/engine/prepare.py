@@ -1,4 +1,4 @@
-"""What a circuit stands on, whatever its limits: features, lattice, leaves, least costs."""
+"""What a circuit is built from before limits apply: features, lattice, leaves, least costs."""
 
 from dataclasses import dataclass, replace
 from typing import Any

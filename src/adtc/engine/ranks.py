@@ -17,7 +17,7 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree
-from adtc.engine.circuit import Circuit
+from adtc.engine.circuit import Circuit, core_fields
 from adtc.engine.exact.limbs import counts_of
 from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
 from adtc.engine.monitor import Monitor
@@ -228,18 +228,10 @@ def _unranked(circuit: Circuit, keys: Array, ranks: Sequence[int], *, monitor: M
 
 def _cursor(circuit: Circuit, most_bytes: int) -> Any:
     """Hand a circuit to the core."""
-    prepared, outside = circuit.prepared, circuit.outside
-    twins = prepared.features.twins
+    twins = circuit.prepared.features.twins
     names = [twin for some in twins for twin in some]
     return _core.Cursor(
-        table=prepared.table,
-        lattice=prepared.lattice,
-        leaves=prepared.leaves,
-        multiplicity=prepared.features.multiplicity,
-        counts=prepared.inside.counts,
-        budgets=outside.budgets,
-        live=outside.live,
-        levels=[level.core for level in circuit.levels],
+        **core_fields(circuit),
         twin_starts=np.cumsum([0, *map(len, twins)]),
         twin_features=np.array([twin.feature for twin in names], np.int64),
         twin_flipped=np.array([twin.flipped for twin in names], bool),

@@ -89,7 +89,7 @@ def recording(
                 if k not in TESTS
             },
             # said only where it is not the default
-            **tests_told(space),
+            **tests_in(space),
             "min_rows_per_leaf": space.min_support(data.total),
             "trees": "syntactic; a feature at most once on a path",
         },
@@ -104,19 +104,19 @@ def recording(
 def note_checkpoint(record: RunRecord, monitor: Monitor) -> None:
     """Write into the record how many parts were kept, and taken from earlier runs."""
     if monitor.checkpoint is not None:
-        record.details["checkpoint"] = monitor.checkpoint.told()
+        record.details["checkpoint"] = monitor.checkpoint.to_json()
 
 
-def tests_told(space: Space) -> dict[str, str | int]:
+def tests_in(space: Space) -> dict[str, str | int]:
     """List what a space says about tests: names in a row, and numbers."""
-    told = {name: getattr(space, name) for name in TESTS}
-    words = {k: ", ".join(v) if isinstance(v, tuple) else v for k, v in told.items()}
+    given = {name: getattr(space, name) for name in TESTS}
+    words = {k: ", ".join(v) if isinstance(v, tuple) else v for k, v in given.items()}
     return {name: value for name, value in words.items() if value not in (None, "")}
 
 
 def _tables(data: Data) -> dict[str, Any]:
     """Describe further tables, if there are any, and how they were read."""
-    told = [
+    tables = [
         {
             "name": name,
             "rows": table.total,
@@ -125,7 +125,7 @@ def _tables(data: Data) -> dict[str, Any]:
         }
         for name, table in data.tables
     ]
-    return {"tables": told} if told else {}
+    return {"tables": tables} if tables else {}
 
 
 def log10(count: Fraction | int | None) -> float | None:

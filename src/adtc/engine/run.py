@@ -25,6 +25,7 @@ from adtc.engine import emt, fast, scalar, search
 from adtc.engine.bounds import INFINITY
 from adtc.engine.circuit import Circuit
 from adtc.engine.fold import fold
+from adtc.engine.forecast.advice import advised
 from adtc.engine.lattice import alike
 from adtc.engine.monitor import Monitor
 from adtc.engine.optimum import Proved, best_tree
@@ -42,7 +43,7 @@ from adtc.engine.query import (
 )
 from adtc.engine.record import RunRecord, note_checkpoint, recording
 from adtc.engine.switches import Switches
-from adtc.errors import QueryError
+from adtc.errors import LimitError, QueryError
 
 Engine = Literal["auto", "spec", "fast"]
 
@@ -291,7 +292,14 @@ def opened(
     """Open a run with its record; ``asked`` is the call in words, the rest its `Options`."""
     with recording(data, space, engine, asked) as record:
         run = Run(data, space, define, engine, switches, monitor or Monitor(), record)
-        yield run
+        try:
+            yield run
+        except LimitError as error:
+            budgets = int(any(asked.get(name) for name in ("where", "minimize", "maximize")))
+            axes = len(asked.get("metrics") or ())
+            raise advised(
+                error, data, space, axes=axes, budgets=budgets, monitor=run.monitor
+            ) from None
         note_checkpoint(record, run.monitor)
 
 

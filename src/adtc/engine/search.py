@@ -148,6 +148,7 @@ class _Search:
     features: lattices.Features = field(init=False)
     table: _core.Table = field(init=False)
     costs: _core.Costs = field(init=False)
+    leaves: "_Leaves" = field(init=False)
 
     def __post_init__(self) -> None:
         question, plan = self.plan.question, self.plan
@@ -158,7 +159,9 @@ class _Search:
             merge=self.switches.merge_features,
             allowed=question.allowed,
         )
-        self.costs = path_costs((self.form,), lattices.label_of_groups(plan.groups), question)
+        group_label = lattices.label_of_groups(plan.groups)
+        self.costs = path_costs((self.form,), group_label, question)
+        self.leaves = _Leaves.of(self.form, group_label, question)
 
     @property
     def n(self) -> int:
@@ -189,38 +192,7 @@ class _Search:
             held = np.bitwise_count(self.table.words[:, i:j]).sum(axis=1, dtype=np.int64)
             ones[self.table.plane_group[p]] += held << self.table.plane_shift[p]
         sides = (ones, self.table.totals[:, None] - ones)
-        return sum((self.leaf_cost(side) for side in sides), np.zeros(self.n, np.int64))
-
-    def leaf_cost(self, counts: Array) -> Array:
-        """Return the cost of the best leaf on rows counted by group, the first axis."""
-        cheapest: Array = self._costs(counts).min(axis=0)
-        return cheapest
-
-    def labels(self, counts: Array) -> Array:
-        """Choose each column's label: the cheapest that may be; ties: the smallest."""
-        return np.asarray(self._costs(counts).argmin(axis=0))
-
-    def _costs(self, counts: Array) -> Array:
-        """Return what each label costs, by column; INFINITY where it may not stand."""
-        weights = np.array(self.form.weights, np.int64)
-        allowed = self._allowed(counts)
-        return np.where(allowed, np.tensordot(weights, counts, 1) + self.form.per_leaf, INFINITY)
-
-    def _allowed(self, counts: Array) -> Array:
-        question = self.plan.question
-        votes = np.zeros((question.schema.labels, *counts.shape[1:]), np.int64)
-        own = self.costs.group_label >= 0
-        np.add.at(votes, self.costs.group_label[own], counts[own])
-        support = counts[own].sum(axis=0)
-        share = question.space.leaf_share
-        allowed = (support >= question.minsup) & (
-            votes * share.denominator >= support * share.numerator
-        )
-        if question.space.labels == "majority":
-            allowed &= np.arange(len(votes)).reshape(-1, *[1] * support.ndim) == votes.argmax(
-                axis=0
-            )
-        return np.asarray(allowed)
+        return sum((self.leaves.costs(s).min(axis=0) for s in sides), np.zeros(self.n, np.int64))
 
     def _reorder(self, order: Array) -> None:
         """Put the features into a new order."""
@@ -231,6 +203,42 @@ class _Search:
         )  # fmt: skip
         twins = tuple(self.features.twins[at] for at in order)
         self.features = replace(self.features, columns=self.features.columns[order], twins=twins)
+
+
+@dataclass(slots=True)
+class _Leaves:
+    """What a leaf costs with each label; rows are counted by group, the first axis."""
+
+    weights: Array  # label × group
+    per_leaf: int
+    votes: Array  # label × group: 1 where the group's rows have the label
+    minsup: int
+    share: Fraction
+    majority: bool
+
+    @classmethod
+    def of(cls, form: Form, group_label: Array, question: Question) -> "_Leaves":
+        votes = np.arange(question.schema.labels)[:, None] == group_label
+        return cls(
+            np.array(form.weights, np.int64), form.per_leaf, votes.astype(np.int64),
+            question.minsup, question.space.leaf_share, question.space.labels == "majority",
+        )  # fmt: skip
+
+    def costs(self, counts: Array) -> Array:
+        """Return what each label costs, by column; INFINITY where it may not stand."""
+        votes = self.votes @ counts
+        support = votes.sum(axis=0)
+        allowed = votes * self.share.denominator >= support * self.share.numerator
+        allowed &= support >= self.minsup
+        if self.majority:
+            allowed &= np.arange(len(votes))[:, None] == lattices.majority_label(votes)
+        return np.where(allowed, self.weights @ counts + self.per_leaf, INFINITY)
+
+    def cheapest(self, rows: Array) -> tuple[int, Leaf]:
+        """Return the least cost on these rows and a leaf that has it; ties: the smallest label."""
+        costs = self.costs(rows[:, None])[:, 0]
+        label = int(costs.argmin())
+        return int(costs[label]), Leaf(label)
 
 
 class _Attempt:
@@ -275,8 +283,9 @@ class _Attempt:
     def tree(self, path: Path, cost: int) -> Tree:
         """Make a tree below a path that has its least cost; leaves before splits."""
         rows = self.counts[lattices.path_number(self.lattice, path)]
-        if int(self.search.leaf_cost(rows[:, None])[0]) == cost:
-            return self._leaf(rows)
+        least, leaf = self.search.leaves.cheapest(rows)
+        if least == cost:
+            return leaf
         if len(path) == self.lattice.levels:
             return self._closed(path, rows, cost)
         on_path = {f for f, _ in path}
@@ -296,20 +305,19 @@ class _Attempt:
             cost, both, rows, on_path, self.costs, self.lattice.rest
         )
         assert f >= 0, "a least cost belongs to a leaf or a split"
+
+        def leaf(counts: Array) -> Leaf:
+            return self.search.leaves.cheapest(counts)[1]
+
         below = (
             (below1, both[:, f, f], both[:, f, below1]),
             (below0, rows - both[:, f, f], both[:, below0, below0] - both[:, f, below0]),
         )
         sides = (
-            self._leaf(whole)
-            if j < 0
-            else self._split(j, self._leaf(part), self._leaf(whole - part))
+            leaf(whole) if j < 0 else self._split(j, leaf(part), leaf(whole - part))
             for j, whole, part in below
         )
         return self._split(f, *sides)
-
-    def _leaf(self, rows: Array) -> Tree:
-        return Leaf(int(self.search.labels(rows[:, None])[0]))
 
     def _split(self, f: int, t1: Tree, t0: Tree) -> Split:
         twin = self.search.features.twins[f][0]

@@ -13,7 +13,16 @@ from adtc.engine.admitted import Part, admitted_parts
 from adtc.engine.circuit import Circuit
 from adtc.engine.exact.limbs import Limbs, counts_of, limbs_of
 from adtc.engine.monitor import Monitor
-from adtc.engine.partial import Beginnings, Fork, Partial, finished, places, replaced
+from adtc.engine.partial import (
+    LAST,
+    Beginnings,
+    Fork,
+    Order,
+    Partial,
+    finished,
+    places,
+    replaced,
+)
 from adtc.engine.plan.keys import Keys
 from adtc.engine.uses import Levels, Uses
 
@@ -101,6 +110,27 @@ class SignedBeginnings:
             _add(total, part.times, one.leaves(tree, address).items())
         return {label: n for label, n in total.items() if n}
 
+    def first(self, tree: Partial, order: Order) -> int:
+        """Find the first place in an order of a good tree that begins like this, or ``LAST``."""
+        if (only := self._only) is not None:
+            return only.first(tree, order)
+        there = self.cells(tree).any(axis=1)
+        return int(order[there].min(initial=LAST))
+
+    def first_splits(self, tree: Partial, address: str, order: Order) -> dict[int, int]:
+        """Find it for each feature that good trees test at an open place."""
+        if (only := self._only) is not None:
+            return only.first_splits(tree, address, order)
+        ways = {f: Fork(f, None, None) for f in self.splits(tree, address)}
+        return {f: self.first(replaced(tree, address, way), order) for f, way in ways.items()}
+
+    def first_leaves(self, tree: Partial, address: str, order: Order) -> dict[int, int]:
+        """Find it for each label that good trees have a leaf with at an open place."""
+        if (only := self._only) is not None:
+            return only.first_leaves(tree, address, order)
+        ways = {label: Leaf(label) for label in self.leaves(tree, address)}
+        return {c: self.first(replaced(tree, address, way), order) for c, way in ways.items()}
+
     def nth(self, tree: Partial, number: int) -> Tree:
         """Return a good tree that begins like this, given its number, 0 … count − 1.
 
@@ -125,6 +155,12 @@ class SignedBeginnings:
         """Forget what is no part of a tree."""
         for _, one in self._with(tree):
             one.forget(tree)
+
+    @property
+    def _only(self) -> Beginnings | None:
+        """The only part, if it has all cells; a sum with signs has no first tree."""
+        part, one = self._parts[0] if len(self._parts) == 1 else (None, None)
+        return one if part is not None and len(part.chosen) == self._n_cells else None
 
     def _with(self, tree: Partial) -> list[tuple[Part, Beginnings]]:
         """Return the parts that have the features of a partial tree."""

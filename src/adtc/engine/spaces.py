@@ -62,11 +62,11 @@ class Space:
         for name in ("banned", "required", "root"):
             object.__setattr__(self, name, _names(name, getattr(self, name)))
         if self.max_variables is not None:
-            _whole("max_variables", self.max_variables, least=0)
-        _whole("max_depth", self.max_depth, least=0)
-        _whole("minsup", self.minsup, least=0)
+            _check_whole("max_variables", self.max_variables, least=0)
+        _check_whole("max_depth", self.max_depth, least=0)
+        _check_whole("minsup", self.minsup, least=0)
         if self.max_size is not None:
-            _whole("max_size", self.max_size, least=1)
+            _check_whole("max_size", self.max_size, least=1)
         if self.labels not in ("any", "majority"):
             raise QueryError(f"labels is {self.labels!r}, expected 'any' or 'majority'.")
         self.min_support_share  # noqa: B018  # raises
@@ -119,7 +119,7 @@ def _names(name: str, given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(ordered))
 
 
-def _whole(name: str, value: object, *, least: int) -> None:
+def _check_whole(name: str, value: object, *, least: int) -> None:
     if not is_whole(value, least):
         raise QueryError(f"{name} is {value!r}, expected a whole number of at least {least}.")
 

@@ -1,4 +1,4 @@
-"""Rows as the backward pass decides them: one for each combination of distinct features."""
+"""Rows for the backward pass: one for each combination of distinct features that occurs."""
 
 from dataclasses import dataclass
 

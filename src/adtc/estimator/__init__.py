@@ -1,4 +1,4 @@
-"""The scikit-learn face: a classifier that picks one tree of all, and any tree as an estimator.
+"""The scikit-learn interface: a classifier that picks one of all trees, and any tree as one.
 
 scikit-learn is optional: its base classes are looked for when a class is asked for, not before.
 """
@@ -37,12 +37,12 @@ def as_estimator(model: TreeModel) -> "TreeEstimator":
 def __getattr__(name: str) -> Any:
     # Pickle finds the classes here, too: by module and name.
     if name in ("TreeEstimator", "TreeSetClassifier"):
-        return _made(name)
+        return _join_bases(name)
     raise AttributeError(f"module 'adtc.estimator' has no attribute '{name}'")
 
 
 @cache
-def _made(name: str) -> type:
+def _join_bases(name: str) -> type:
     """Put one of our halves and scikit-learn's base classes together."""
     try:
         from sklearn.base import BaseEstimator, ClassifierMixin

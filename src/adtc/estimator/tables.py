@@ -83,8 +83,9 @@ def labelled(
 
 def _plain(column: Array) -> Array:
     """Give a column a type that Arrow has."""
-    kind = column.dtype
-    return np.ascontiguousarray(column, np.float64 if kind.kind == "f" else kind.newbyteorder("="))
+    dtype = column.dtype
+    native = np.float64 if dtype.kind == "f" else dtype.newbyteorder("=")
+    return np.ascontiguousarray(column, native)
 
 
 def _free(name: str, taken: Sequence[str]) -> str:

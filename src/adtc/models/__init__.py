@@ -1,4 +1,4 @@
-"""One tree as a model: it predicts on raw tables, explains itself in rules, and draws itself."""
+"""One tree as a model: it predicts on raw tables, explains itself in rules, and paints itself."""
 
 from adtc.models.model import TreeModel
 from adtc.models.nodes import Node

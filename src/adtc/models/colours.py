@@ -1,4 +1,4 @@
-"""The colours of drawn trees: Okabe and Ito's palette, told apart with any colour vision."""
+"""The colours of painted trees: Okabe and Ito's palette, told apart with any colour vision."""
 
 CLASS_COLOURS = (
     "#0072B2",

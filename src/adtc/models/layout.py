@@ -1,4 +1,4 @@
-"""Where the boxes, edges and words of a drawn tree go, in pixels; it draws nothing itself.
+"""Where the boxes, edges and words of a painted tree go, in pixels; it paints nothing itself.
 
 Levels lie below one another, and on a level no two boxes overlap: subtrees are pushed apart until
 their outlines clear (Reingold and Tilford), and a parent stands midway above its children. Names
@@ -106,7 +106,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """A whole drawing."""
+    """A whole picture."""
 
     boxes: tuple[Box, ...]
     edges: tuple[Edge, ...]
@@ -121,7 +121,7 @@ def lay_out(
     labels: Sequence[str],
     hidden: Hidden = NOTHING,
 ) -> Layout:
-    """Place all parts of a drawing.
+    """Place all parts of a picture.
 
     Parameters
     ----------

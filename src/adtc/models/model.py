@@ -1,4 +1,4 @@
-"""A decision tree with the table it was made for: predict, explain, measure, write, draw.
+"""A decision tree with the table it was made for: predict, explain, measure, write, plot.
 
 The tree itself is a value of `algebra.trees`; here it gets names, cuts and class counts. Which tree
 to take is decided elsewhere.
@@ -340,7 +340,7 @@ class TreeModel:
         return texts.to_dot(self.nodes, self.feature_names, self.label_texts, hidden)
 
     def to_svg(self, *, highlight: Iterable[int] = (), small: int = 0) -> str:
-        """Draw the tree as a self-contained SVG.
+        """Paint the tree as a self-contained SVG.
 
         Parameters
         ----------
@@ -354,7 +354,7 @@ class TreeModel:
     def plot(
         self, ax: "Axes | None" = None, *, highlight: Iterable[int] = (), small: int = 0
     ) -> "Axes":
-        """Draw the tree with matplotlib, on ``ax`` or on a new figure of fitting size."""
+        """Plot the tree with matplotlib, on ``ax`` or on a new figure of fitting size."""
         return paint(self, ax, frozenset(highlight), small)
 
     def _repr_svg_(self) -> str:

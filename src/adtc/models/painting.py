@@ -18,7 +18,7 @@ _SCALE = 0.8  # points per pixel on a figure of our own
 def paint(
     model: "TreeModel", ax: "Axes | None", highlight: frozenset[int], small: int = 0
 ) -> "Axes":
-    """Draw a model's tree on axes, or on a new figure of fitting size."""
+    """Paint a model's tree on axes, or on a new figure of fitting size."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.font_manager import FontProperties
@@ -70,7 +70,7 @@ def _points_per_pixel(ax: "Axes", plan: Layout) -> float:
 
 
 class _Pen:
-    """Draws on axes whose units are the layout's pixels."""
+    """Paints on axes whose units are the layout's pixels."""
 
     def __init__(self, ax: "Axes", points: float, font: Any) -> None:
         self.ax, self.points, self.font = ax, points, font

@@ -1,4 +1,4 @@
-"""Small counts that are not to be shown: which of them, and what stands there instead.
+"""Suppression of small counts: which of them are hidden, and what stands there instead.
 
 A count below a limit could tell of single people, so neither it nor a share of it is written. Where
 a sum is known, what is hidden could be recovered from what is shown; so further counts, the

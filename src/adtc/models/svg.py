@@ -35,7 +35,7 @@ _STYLE = """
 
 
 def paint_svg(model: "TreeModel", highlight: frozenset[int], small: int = 0) -> str:
-    """Draw a model's tree.
+    """Paint a model's tree.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def _box_lines(box: Box) -> Iterator[str]:
 
 
 def _bar(model: "TreeModel", box: Box) -> Iterator[str]:
-    """Draw the class shares of a leaf side by side."""
+    """Paint the class shares of a leaf side by side."""
     x, whole = box.x + layout.PAD, box.width - 2 * layout.PAD
     y = box.y + box.height - layout.PAD - layout.BAR
     for label, share in enumerate(box.node.shares):

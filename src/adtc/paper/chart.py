@@ -10,7 +10,7 @@ _LINES = ((BLUE, "o"), (MARK, "s"), (INK, "^"))  # colour and marker: they print
 _HEIGHT = 1.75  # inches per panel
 
 
-def draw_lines(
+def paint_lines(
     title: str,
     x: tuple[str, Sequence[float]],
     lines: Mapping[str, Sequence[float]],
@@ -18,7 +18,7 @@ def draw_lines(
     log_x: bool = True,
     width: float = COLUMN,
 ) -> Picture:
-    """Draw one panel per line, one above the other, with a common horizontal axis.
+    """Paint one panel per line, one above the other, with a common horizontal axis.
 
     Parameters
     ----------

@@ -188,21 +188,21 @@ def _row(line: Line) -> tuple[Cell, ...]:
 
 def _words(convention: Convention) -> str:
     """Name what differs from the defaults."""
-    told = []
+    parts = []
     if convention.numeric != DEFAULT.numeric:
-        told.append("one feature per bin")
+        parts.append("one feature per bin")
     if convention.binning != DEFAULT.binning:
-        told.append("bins of equal width")
+        parts.append("bins of equal width")
     if convention.use_sensitive:
-        told.append("sex is a feature" if convention.onehot == "drop" else "sex is two features")
+        parts.append("sex is a feature" if convention.onehot == "drop" else "sex is two features")
     if convention.drop:
-        told.append(f"without {' and '.join(convention.drop)}")
+        parts.append(f"without {' and '.join(convention.drop)}")
     if convention.complete:
-        told.append("complete rows only")
+        parts.append("complete rows only")
     if convention.labels != DEFAULT.labels:
-        told.append("majority labels")
+        parts.append("majority labels")
     if not convention.trivial_splits:
-        told.append("no trivial splits")
+        parts.append("no trivial splits")
     if convention.round_down:
-        told.append("minsup rounded down")
-    return "; ".join(told) or "the defaults"
+        parts.append("minsup rounded down")
+    return "; ".join(parts) or "the defaults"

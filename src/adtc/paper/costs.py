@@ -11,7 +11,7 @@ from adtc.data import Data
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Space
 from adtc.paper import reported
-from adtc.paper.chart import draw_lines
+from adtc.paper.chart import paint_lines
 from adtc.paper.results import Panel, Result
 from adtc.paper.setting import Setting
 from adtc.paper.tables import some_rows
@@ -55,7 +55,7 @@ def scalability(data: Data, setting: Setting, monitor: Monitor | None = None) ->
         "costs",
         "Cost and number of rows",
         [("rows", *_HEAD), *rows],
-        lambda: draw_lines("Cost and number of rows", ("rows", sizes), curves),
+        lambda: paint_lines("Cost and number of rows", ("rows", sizes), curves),
     )
     facts = {"rows": sizes, "cell_scan": curves["cell_scan"], "num_cells": curves["num_cells"]}
     return Result(sentence, ("rows", *_HEAD), tuple(rows), (panel,), facts)
@@ -84,7 +84,7 @@ def impact_of_depth(data: Data, setting: Setting, monitor: Monitor | None = None
         "costs",
         "Scanned cells and depth",
         [head, *rows],
-        lambda: draw_lines(
+        lambda: paint_lines(
             "Scanned cells and depth", ("maxdep", list(depths)), curves, log_x=False
         ),
     )
@@ -114,7 +114,7 @@ def effect_of_size(data: Data, setting: Setting, monitor: Monitor | None = None)
         "costs",
         title,
         [("siz", *_HEAD), *rows],
-        lambda: draw_lines(title, ("siz", list(sizes)), curves, log_x=False),
+        lambda: paint_lines(title, ("siz", list(sizes)), curves, log_x=False),
     )
     facts = {"cell_scan": scans, "num_cells": cells, "still_from": still}
     return Result(sentence, ("siz", *_HEAD), tuple(rows), (panel,), facts)

@@ -36,7 +36,6 @@ class PlainEMT:
     data: Data
     memo: bool
     monitor: Monitor
-    calls: int = 0
     scan: Scan | None = None
 
     def run(self) -> Tensor[int]:
@@ -57,7 +56,6 @@ class PlainEMT:
             return total
 
         def emt(unused: int, S: int, F: dict[int, int]) -> Tensor[int]:
-            self.calls += 1
             self.monitor.check()
             # F follows from S where leaves hold rows: a feature used above cannot split S again
             if self.memo and (unused, S) in known:

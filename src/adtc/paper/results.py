@@ -1,4 +1,4 @@
-"""What an experiment gives back, and how it is kept: CSV, pictures, and JSON last.
+"""The result of an experiment, and its files: CSV, pictures, and JSON last.
 
 The JSON file is written when all others are there, so it marks a finished experiment.
 """
@@ -25,14 +25,14 @@ class Panel:
     ----------
     rows
         The numbers, the first row names the columns.
-    draw
+    paint
         Makes the picture.
     """
 
     name: str
     title: str
     rows: Rows
-    draw: Callable[[], Picture]
+    paint: Callable[[], Picture]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Result:
         for panel in self.panels:
             stem = f"{name}-{panel.name}"
             write_csv(folder / f"{stem}.csv", _texts(panel.rows))
-            picture = panel.draw()
+            picture = panel.paint()
             for suffix in (".png", ".svg"):
                 picture.save(folder / f"{stem}{suffix}")
             files += [f"{stem}{suffix}" for suffix in (".csv", ".png", ".svg")]
             pictures.append({"stem": stem, "title": panel.title})
-        told = {
+        summary = {
             **about,
             "sentence": self.sentence,
             "head": list(self.head),
@@ -77,20 +77,20 @@ class Result:
             "pictures": pictures,
             "files": files,
         }
-        text = json.dumps(told, indent=2, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False)
         write_whole(folder / f"{name}.json", f"{text}\n")
-        return told
+        return summary
 
 
 def read_finished(folder: Path, name: str, about: Mapping[str, Any]) -> dict[str, Any] | None:
     """Read what a finished experiment says; None if it is not there or about something else."""
     try:
-        told: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-        same = all(told.get(key) == value for key, value in about.items())
-        complete = same and all((folder / file).is_file() for file in told["files"])
+        summary: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        same = all(summary.get(key) == value for key, value in about.items())
+        complete = same and all((folder / file).is_file() for file in summary["files"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-    return told if complete else None
+    return summary if complete else None
 
 
 def _texts(rows: Rows) -> list[list[str]]:

@@ -24,7 +24,7 @@ class Outcome:
 
     Parameters
     ----------
-    told
+    summary
         What its JSON file says; None if it failed.
     failure
         Why it failed.
@@ -33,7 +33,7 @@ class Outcome:
     """
 
     experiment: Experiment
-    told: dict[str, Any] | None
+    summary: dict[str, Any] | None
     failure: str = ""
     kept: bool = False
 
@@ -96,8 +96,8 @@ def _run_one(
         "setting": setting.to_json(),
         "table": {"name": data.name, "rows": data.total, "fingerprint": data.fingerprint},
     }
-    if not again and (told := read_finished(folder, experiment.name, about)) is not None:
-        return Outcome(experiment, told, kept=True)
+    if not again and (summary := read_finished(folder, experiment.name, about)) is not None:
+        return Outcome(experiment, summary, kept=True)
     start = time.perf_counter()
     result = experiment.run(data, setting, monitor)
     run = {

@@ -34,6 +34,7 @@ register(
         "vote_shares": "adtc.profiles.people:vote_shares",
         "of_profile": "adtc.profiles.reliance:of_profile",
         "count_rows": "adtc.profiles.rows:count_rows",
+        "save_ranged": "adtc.profiles.saved.ranged:save_ranged",
         "save_profile": "adtc.profiles.saved.store:save_profile",
         "sql": "adtc.profiles.tables:sql",
         "to_arrow": "adtc.profiles.tables:to_arrow",

@@ -144,7 +144,7 @@ def make_bins(
     if not limits:
         return _by_edge(name, columns, ())
     least, largest = min(limits), max(limits)
-    whole = all(_whole(column) for column in columns)
+    whole = all(_all_whole(column) for column in columns)
     if least == largest or (whole and largest - least < wanted):
         return _by_value(name, columns, range(int(least), int(largest) + 1) if whole else None)
     if round_edges:
@@ -290,7 +290,7 @@ def _limits(column: Ratios) -> list[Fraction]:
     return [value for value in found if value is not None]
 
 
-def _whole(column: Ratios) -> bool:
+def _all_whole(column: Ratios) -> bool:
     for some in (slice(_FEW), slice(None)):  # a ratio that is none mostly shows at once
         top, bottom = column.top[some], column.bottom[some]
         defined = bottom != 0

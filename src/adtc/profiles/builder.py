@@ -5,7 +5,7 @@ other side of the next test, and so on.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from typing import Any
@@ -17,7 +17,9 @@ from adtc.algebra.formula import Formula
 from adtc.algebra.trees import Leaf, Tree
 from adtc.algebra.uniform import uniform_below
 from adtc.data.bits import unpack
-from adtc.engine.partial import Fork, Partial, places, replaced
+from adtc.engine.exact.columns import Ratios, ascending_rows
+from adtc.engine.exact.values import Value
+from adtc.engine.partial import LAST, Fork, Order, Partial, places, replaced
 from adtc.engine.score import as_integer
 from adtc.engine.signed import SignedBeginnings
 from adtc.errors import QueryError, unknown
@@ -25,7 +27,7 @@ from adtc.models.texts import rows_text
 from adtc.profiles.drawing import seeded
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.profile import Profile
-from adtc.profiles.writing import aligned, grouped, html_table
+from adtc.profiles.writing import aligned, approximate, grouped, html_table
 
 _SHOWN = 8  # ways to go on that are printed
 
@@ -42,11 +44,15 @@ class Way:
         Its number in the table.
     trees
         The good trees that have it there.
+    best
+        The best value among them of the metric asked for; None if none was, or if it is undefined
+        on all of them.
     """
 
     name: str
     number: int
     trees: int
+    best: Value = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +73,46 @@ class Choices:
     labels: tuple[Way, ...]
 
     def __str__(self) -> str:
-        head = ["", "trees"]
-        tests = [[way.name, grouped(way.trees)] for way in self.features]
-        leaves = [[f"leaf {way.name}", grouped(way.trees)] for way in self.labels]
-        return aligned([head, *tests, *leaves])
+        leaves = [replace(way, name=f"leaf {way.name}") for way in self.labels]
+        ways = [*self.features, *leaves]
+        rows = [["", "trees"], *([way.name, grouped(way.trees)] for way in ways)]
+        if any(way.best is not None for way in ways):
+            bests = ["best", *(approximate(way.best) for way in ways)]
+            rows = [[*row, best] for row, best in zip(rows, bests, strict=True)]
+        return aligned(rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # one per metric
+class _Order:
+    """The cells of a profile in the order of a metric, the best first.
+
+    Parameters
+    ----------
+    cells
+        Those where it is defined, in order.
+    places
+        Per cell its place among them, or ``LAST``.
+    """
+
+    column: Ratios
+    cells: npt.NDArray[np.intp]
+    places: Order
+
+    @classmethod
+    def by(cls, column: Ratios, *, largest_first: bool) -> "_Order":
+        """Order the cells by a column."""
+        cells = ascending_rows(column)[:: -1 if largest_first else 1]
+        places = np.full(len(column.top), LAST)
+        places[cells] = np.arange(len(cells))
+        return cls(column, cells, places)
+
+    def value(self, place: int) -> Value:
+        """Return the value at a place."""
+        if place == LAST:
+            return None
+        at = self.cells[place]
+        value: Value = as_integer(Fraction(int(self.column.top[at]), int(self.column.bottom[at])))
+        return value
 
 
 class Builder:
@@ -107,7 +149,8 @@ class Builder:
         self._beginnings = SignedBeginnings.of(source.circuit, profile.keys)
         self._question = source.circuit.prepared.plan.question
         self._history: list[Partial] = [None]
-        self._choices: dict[str, Choices] = {}
+        self._choices: dict[tuple[str, _Order | None], Choices] = {}
+        self._orders: dict[tuple[str, bool], _Order] = {}
 
     @property
     def tree(self) -> Partial:
@@ -124,20 +167,37 @@ class Builder:
         """Count the good trees that begin like this."""
         return self._beginnings.count(self.tree)
 
-    def choices(self, address: str | None = None) -> Choices:
-        """Count the good trees for every way to go on at an open place, the first by default."""
+    def choices(
+        self,
+        address: str | None = None,
+        *,
+        minimize: str | None = None,
+        maximize: str | None = None,
+    ) -> Choices:
+        """Count the good trees for every way to go on at an open place, the first by default.
+
+        Parameters
+        ----------
+        minimize, maximize
+            A metric of the profile, or a term over them: each way then tells the best value that
+            its trees reach.
+        """
         address = self._place(address)
-        if address not in self._choices:
-            names = self.data.feature_names
-            splits = self._beginnings.splits(self.tree, address)
-            leaves = self._beginnings.leaves(self.tree, address)
-            self._choices[address] = Choices(
+        order = None if minimize is maximize is None else self._order(minimize, maximize)
+        if (address, order) not in self._choices:
+            tree, beginnings, names = self.tree, self._beginnings, self.data.feature_names
+            splits, leaves = beginnings.splits(tree, address), beginnings.leaves(tree, address)
+            best_splits, best_leaves = {}, {}
+            if order is not None:
+                best_splits = beginnings.first_splits(tree, address, order.places)
+                best_leaves = beginnings.first_leaves(tree, address, order.places)
+            self._choices[address, order] = Choices(
                 address,
                 int(self._rows(address) @ self.data.weights),
-                _ways({f: str(names[f]) for f in splits}, splits),
-                _ways({label: str(self.data.labels[label]) for label in leaves}, leaves),
+                _ways({f: str(names[f]) for f in splits}, splits, best_splits, order),
+                _ways({c: str(self.data.labels[c]) for c in leaves}, leaves, best_leaves, order),
             )
-        return self._choices[address]
+        return self._choices[address, order]
 
     def split(self, feature: str | int, address: str | None = None) -> "Builder":
         """Fix a test at an open place, the first by default; return the builder itself.
@@ -182,19 +242,13 @@ class Builder:
         found = Profile(chosen.axes, trees[there], chosen.metrics, chosen.record, chosen.keys)
         return found.where(where)
 
-    def best(
-        self, *, minimize: str | None = None, maximize: str | None = None
-    ) -> Fraction | int | None:
+    def best(self, *, minimize: str | None = None, maximize: str | None = None) -> Value:
         """Return the best value of a metric among the good trees that begin like this.
 
         None if there is no such tree on which it is defined.
         """
-        if (minimize is None) == (maximize is None):
-            raise QueryError("name what is best: either minimize=... or maximize=..., not both.")
-        text, sign = (minimize, 1) if minimize is not None else (maximize, -1)
-        assert text is not None
-        defined = [v for v in self.good().values(text).distinct if v is not None]
-        return as_integer(min(defined, key=lambda v: sign * v)) if defined else None
+        order = self._order(minimize, maximize)
+        return order.value(self._beginnings.first(self.tree, order.places))
 
     def complete(self, *, seed: int | None = None) -> DrawnTree:
         """Draw one of the good trees that begin like this, each with the same probability."""
@@ -217,6 +271,17 @@ class Builder:
             rows += [[way.name, grouped(way.trees)] for way in ways[:_SHOWN]]
         where = f"at the open place {self.open[0]!r}" if self.open else "nothing is open"
         return f"<pre>{escape(str(self))}</pre>" + html_table(rows, f"How to go on: {where}")
+
+    def _order(self, minimize: str | None, maximize: str | None) -> _Order:
+        """Order the cells by a metric, the best first."""
+        if (minimize is None) == (maximize is None):
+            raise QueryError("name what is best: either minimize=... or maximize=..., not both.")
+        text, largest_first = (minimize, False) if minimize is not None else (maximize, True)
+        assert text is not None
+        if (text, largest_first) not in self._orders:
+            order = _Order.by(self.profile.column(text), largest_first=largest_first)
+            self._orders[text, largest_first] = order
+        return self._orders[text, largest_first]
 
     def _completed(self, rng: np.random.Generator) -> Tree:
         """Fill the open places one after another, each way as often as trees go it."""
@@ -314,6 +379,15 @@ class Builder:
         ]
 
 
-def _ways(names: Mapping[int, str], trees: Mapping[int, int]) -> tuple[Way, ...]:
-    ways = [Way(names[number], number, n) for number, n in trees.items()]
+def _ways(
+    names: Mapping[int, str],
+    trees: Mapping[int, int],
+    firsts: Mapping[int, int],
+    order: _Order | None,
+) -> tuple[Way, ...]:
+    """Put what is known of each way together, those of most trees first."""
+    ways = [
+        Way(names[number], number, n, None if order is None else order.value(firsts[number]))
+        for number, n in trees.items()
+    ]
     return tuple(sorted(ways, key=lambda way: (-way.trees, way.number)))

@@ -5,7 +5,7 @@ best of the others at that value. The point found is on the front, and what it l
 into smaller zones (with two criteria: the ε-constraint method). Nothing is rounded.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -13,18 +13,7 @@ from time import monotonic
 from typing import Any, cast
 
 from adtc.algebra.affine import affine, ratio
-from adtc.algebra.atoms import MIRRORED
-from adtc.algebra.formula import (
-    Comparison,
-    Formula,
-    Negate,
-    Number,
-    Term,
-    Truth,
-    all_of,
-    parse,
-    parse_term,
-)
+from adtc.algebra.formula import Formula, Negate, Truth, all_of, parse, parse_term
 from adtc.algebra.semirings import COUNT
 from adtc.algebra.trees import Tree
 from adtc.data import Data
@@ -38,9 +27,8 @@ from adtc.engine.score import score
 from adtc.errors import TooLargeError
 from adtc.profiles.making import profile
 from adtc.profiles.pareto import PARTIAL, Front, criteria_of
+from adtc.profiles.zones import Criterion, Exact, Zone, cut_out, with_bound, within
 
-Exact = Fraction | int
-Zone = tuple[Exact | None, ...]  # per criterion a cost to stay below; None: no bound
 _TABLED = 10**9  # bytes for listing all ties at once; beyond, they are searched
 _FLOORS = tuple(Fraction(1, 2**k) for k in (7, 5, 3, 2, 1))  # of the lead's range, tried in turn
 _MOMENT = 5.0  # seconds for a whole profile
@@ -104,41 +92,6 @@ def pareto(
 
 
 @dataclass(frozen=True, slots=True)
-class _Criterion:
-    """A criterion as a cost, of which less is better.
-
-    Parameters
-    ----------
-    limit
-        A cost that no tree falls below, if one is known.
-    total
-        Whether every tree has a value.
-    linear
-        Whether it is a sum over leaves, or a ratio of two.
-    width
-        How far the costs of trees may lie apart; only the order of the search depends on it.
-    """
-
-    name: str
-    sign: int
-    term: Term
-    limit: Fraction | None
-    total: bool
-    linear: bool
-    width: Fraction
-
-    def is_(self, op: str, cost: Exact) -> Formula:
-        """Compare the criterion with a cost."""
-        shown = op if self.sign > 0 else MIRRORED[op]
-        return Comparison((self.term, Number(Fraction(self.sign * cost))), (shown,))
-
-    def defined(self) -> Iterator[Formula]:
-        """Yield a condition that holds where the criterion is defined, if that needs one."""
-        if not self.total:
-            yield Comparison((self.term, self.term), ("=",))
-
-
-@dataclass(frozen=True, slots=True)
 class _Point:
     """A point of the front by its costs, with a tree that has them."""
 
@@ -190,7 +143,7 @@ class Search:
         self._found: list[_Point] = []
         self._started = monotonic()
 
-    def _read(self, define: Definitions | None) -> tuple[_Criterion, ...]:
+    def _read(self, define: Definitions | None) -> tuple[Criterion, ...]:
         names = self.maximize + self.minimize
         question = ask(self.data, self.space, semiring=COUNT, metrics=names, define=define)
         found = []
@@ -201,7 +154,7 @@ class Search:
             width = Fraction(1) if limit is None or worst is None else -worst - limit
             linear = affine(term) is not None or ratio(term) is not None
             found.append(
-                _Criterion(name, sign, parse_term(name), limit, always_defined(term), linear, width)
+                Criterion(name, sign, parse_term(name), limit, always_defined(term), linear, width)
             )
         return tuple(found)
 
@@ -279,7 +232,7 @@ class Search:
         empty: list[Zone] = []
         while zones:
             zone = zones.pop(0)
-            if self._beyond_limits(zone) or any(_within(zone, other) for other in empty):
+            if self._beyond_limits(zone) or any(within(zone, other) for other in empty):
                 continue
             point = self._best_in(zone, self._at_least(zone, empty))
             if point is None:
@@ -288,8 +241,8 @@ class Search:
             self._found.append(point)
             self._report()
             # no tree of the zone is better in the leading criterion
-            empty.append(_bounded(zone, self._lead, point.costs[self._lead]))
-            zones = _split([zone, *zones], point.costs)
+            empty.append(with_bound(zone, self._lead, point.costs[self._lead]))
+            zones = cut_out([zone, *zones], point.costs)
 
     def _beyond_limits(self, zone: Zone) -> bool:
         pairs = zip(zone, self._criteria, strict=True)
@@ -300,11 +253,11 @@ class Search:
 
     def _at_least(self, zone: Zone, empty: Sequence[Zone]) -> Exact | None:
         """Return the largest leading cost below which a zone is known to be empty."""
-        open_zone = _bounded(zone, self._lead, None)
+        open_zone = with_bound(zone, self._lead, None)
         costs = (
             other[self._lead]
             for other in empty
-            if _within(open_zone, _bounded(other, self._lead, None))
+            if within(open_zone, with_bound(other, self._lead, None))
         )
         return max((cost for cost in costs if cost is not None), default=None)
 
@@ -440,12 +393,12 @@ class Search:
     def _stage(self, stage: str, done: int, total: int) -> None:
         """Pass on the progress of a step until that of the whole front is known."""
         if self._share() is None:
-            self.monitor.report(f"{self._told()}; {stage}", done, total)
+            self.monitor.report(f"{self._progress_text()}; {stage}", done, total)
 
     def _report(self) -> None:
         share = self._share()
         if share is not None:
-            self.monitor.report(self._told(), int(share * _STEPS), _STEPS)
+            self.monitor.report(self._progress_text(), int(share * _STEPS), _STEPS)
 
     def _share(self) -> Fraction | None:
         """Tell how much of the second criterion's range is done, where there are two."""
@@ -457,31 +410,6 @@ class Search:
             return None
         return Fraction(first - self._found[-1].costs[other]) / Fraction(first - limit)
 
-    def _told(self) -> str:
+    def _progress_text(self) -> str:
         n = len(self._found)
         return f"front, {n:,} point{'s'[: n != 1]} found"
-
-
-def _within(zone: Zone, other: Zone) -> bool:
-    """Tell whether a zone lies in another one."""
-    return all(b is None or (a is not None and a <= b) for a, b in zip(zone, other, strict=True))
-
-
-def _bounded(zone: Zone, at: int, cost: Exact | None) -> Zone:
-    return (*zone[:at], cost, *zone[at + 1 :])
-
-
-def _split(zones: list[Zone], point: tuple[Exact, ...]) -> list[Zone]:
-    """Take out of all zones what a point is at least as good as."""
-    kept: list[Zone] = []
-    cut: list[Zone] = []
-    for zone in zones:
-        if all(b is None or cost < b for cost, b in zip(point, zone, strict=True)):
-            cut += [_bounded(zone, at, cost) for at, cost in enumerate(point)]
-        else:
-            kept.append(zone)
-    for at, zone in enumerate(cut):
-        rest = (*kept, *cut[at + 1 :])
-        if not any(_within(zone, other) for other in rest):
-            kept.append(zone)
-    return kept

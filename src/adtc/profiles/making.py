@@ -68,7 +68,7 @@ def profile(
         "ask": "profile",
         "metrics": list(metrics),
         "where": None if where is None else str(where),
-        "define": {n: text for n, text in (define or {}).items() if isinstance(text, str)} or None,
+        "define": texts_of_definitions(define),
     }
     with opened(
         data, space, asked, define=define, engine=engine, switches=switches, monitor=monitor
@@ -93,6 +93,11 @@ def profile(
             return _partial(reached.answer, reached.depth or 0, run, upper.get())
 
         return deepest(make, space.max_depth, run.monitor, present)
+
+
+def texts_of_definitions(define: Definitions | None) -> dict[str, str] | None:
+    """Return the user's own metrics that a record can tell; None if there are none."""
+    return {n: text for n, text in (define or {}).items() if isinstance(text, str)} or None
 
 
 def _made(run: Run, metrics: tuple[str, ...], where: str | Formula | None) -> Profile:

@@ -211,7 +211,7 @@ class Profile:
         """Read a metric, or a term over metrics, as a term over the axes."""
         if text in self.metrics:
             return self.metrics[text]
-        return self._over_axes(parse_term(text))
+        return self.over_axes(parse_term(text))
 
     def column(self, text: str) -> Ratios:
         """Compute a metric, or a term over metrics, in every cell, exactly."""
@@ -235,7 +235,7 @@ class Profile:
             return self
         parsed = parse(formula) if isinstance(formula, str) else formula
         lookup = from_columns(self.axes, len(self.trees))
-        return self.take(satisfied(self._over_axes(parsed), lookup, len(self.trees)))
+        return self.take(satisfied(self.over_axes(parsed), lookup, len(self.trees)))
 
     def take(self, cells: npt.NDArray[Any] | slice) -> "Profile":
         """Keep some cells, given by truth values, positions or a slice."""
@@ -399,7 +399,8 @@ class Profile:
         """Ask a question in SQL: see `adtc.profiles.tables.sql`."""
         return hook("sql")(self, query)
 
-    def _over_axes(self, x: X) -> X:
+    def over_axes(self, x: X) -> X:
+        """Write a formula or a term over the metrics as one over the axes."""
         unknown_names = sorted(names(x) - set(self.metrics) - {"N"})
         if unknown_names:
             sentence = unknown("metric", unknown_names[0], self.metrics)

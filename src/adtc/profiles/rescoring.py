@@ -1,4 +1,4 @@
-"""Score drawn trees on the table again, many at once, and hold them against their cells.
+"""Score drawn trees on the table again, many at once, and compare them with their cells.
 
 Rows are sent down each tree as bits, and metrics are computed from the rows that reach the leaves:
 nothing is taken from the circuit that the trees came from.

@@ -22,7 +22,7 @@ from adtc.engine.uses import levels_of
 from adtc.errors import QueryError, unknown
 from adtc.hooks import hook
 from adtc.profiles.profile import Profile, Source
-from adtc.profiles.writing import aligned, fixed, grouped, html_table, write_csv
+from adtc.profiles.writing import aligned, grouped, html_table, percentage, write_csv
 
 _SHOWN = 12  # minimal sets that are printed
 
@@ -284,7 +284,7 @@ class Variables(Mapping[str, Variable]):
         for one in filter(lambda one: one.possible, self.ranked()):
             cost = self.least_errors[one.name]
             more = "none" if cost is None or least is None else f"{cost:,} (+{cost - least:,})"
-            share = "" if one.share is None else f"{fixed(100 * one.share, 1)} %"
+            share = percentage(one.share, missing="")
             using, without = grouped(one.trees_using), grouped(one.trees_without)
             rows.append([one.name, using, share, without, more, one.kind])
         return rows

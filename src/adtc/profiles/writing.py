@@ -80,6 +80,19 @@ def fixed(value: Fraction | int, places: int) -> str:
     return sign + (f"{digits[:-places]}.{digits[-places:]}" if places else digits)
 
 
+def percentage(share: Fraction | int | None, *, missing: str = "undefined") -> str:
+    """Write a share in per cent with one decimal, halves rounded up.
+
+    Where a share near 0 or 1 must not look like 0 or 1, `adtc.text.percent` is the one to use.
+
+    Examples
+    --------
+    >>> percentage(Fraction(1, 8)), percentage(Fraction(1, 10**6)), percentage(None)
+    ('12.5 %', '0.0 %', 'undefined')
+    """
+    return missing if share is None else f"{fixed(100 * share, 1)} %"
+
+
 def places_for(values: Iterable[Fraction | int]) -> int:
     """Find how many decimals show values exactly or, if that takes many, apart and in proportion.
 

@@ -80,7 +80,7 @@ def scoped_style() -> str:
 
 @cache
 def notebook_script() -> tuple[str, str]:
-    """Return the script of an output in a notebook, and the mark of the outputs it draws.
+    """Return the script of an output in a notebook, and the mark of the outputs it paints.
 
     The mark keeps outputs of different versions of the script in one notebook apart.
     """

@@ -14,11 +14,10 @@ from adtc.data.columns import format_scalar
 from adtc.models import TreeModel
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.audits.audited import Alternative, Audit, Measured, Value
-from adtc.profiles.audits.in_use import said_by
+from adtc.profiles.audits.in_use import predictions_of
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
-from adtc.show import audit_words as told
-from adtc.show import provenance, words
+from adtc.show import audit_words, provenance, words
 from adtc.show.audit_pictures import selection_bars, shows_both, trade_off
 from adtc.show.document import body, document, nav
 from adtc.show.groups import AUDIT_HEAD, CHANGES_HEAD, audit_rows, change_rows, some_hidden
@@ -116,15 +115,15 @@ def fragment(found: Audit) -> str:
 
 def _finding(found: Audit) -> str:
     kind = "proved, not sampled" if found.status != PARTIAL else "a limit left something open"
-    sentences = "".join(f"<p>{_kept(escaped(one))}</p>" for one in told.sentences(found))
+    sentences = "".join(f"<p>{_unbroken(escaped(one))}</p>" for one in audit_words.sentences(found))
     return (
-        f'<p class="answer">{escaped(told.headline(found))}'
+        f'<p class="answer">{escaped(audit_words.headline(found))}'
         f"<small>The answer is {found.status}: {kind}.</small></p>"
         f'<div class="finding">{sentences}{_open(found)}</div>'
     )
 
 
-def _kept(text: str) -> str:
+def _unbroken(text: str) -> str:
     """Keep a number and its sign on one line."""
     return text.replace(" %", "&nbsp;%")
 
@@ -132,14 +131,15 @@ def _kept(text: str) -> str:
 def _open(found: Audit) -> str:
     if not found.stopped:
         return ""
-    left = list_html(told.stopped_texts(found))
+    left = list_html(audit_words.stopped_texts(found))
     return f'<p class="warning">Not found within the limits:</p>{left}'
 
 
 def _in_use(found: Audit, small: int) -> str:
     used = found.baseline
-    text = f"<p>{escaped(told.in_use_text(found)[:1].upper() + told.in_use_text(found)[1:])}."
-    text += f" {escaped(told.spelled_text(found))}</p>{_figures(found, used.train)}"
+    name = audit_words.in_use_text(found)
+    text = f"<p>{escaped(name[:1].upper() + name[1:])}."
+    text += f" {escaped(audit_words.spelled_text(found))}</p>{_figures(found, used.train)}"
     text += _rates(found, used.train, small)
     if used.model is not None:
         inner, wide = tree_body(used.model, small, "the tree in use")
@@ -160,7 +160,7 @@ def _rates(found: Audit, here: Measured, small: int) -> str:
     note = (
         f"Base rate: share that is truly '{positive}'. Selected: predicted '{positive}'. Impact "
         f"ratio: selection rate divided by that of the most selected group. "
-        f"{told.small_text(found)}{hidden}"
+        f"{audit_words.small_text(found)}{hidden}"
     )
     return f'<div class="rates">{table}<p class="note">{escaped(note)}</p></div>'
 
@@ -169,7 +169,7 @@ def _figures(found: Audit, here: Measured) -> str:
     names = dict.fromkeys(["acc", found.good, found.gap, "dp", "eopp", "eodd_max", "size"])
     items = "".join(
         f'<div><dt>{title_html(name)}</dt><dd title="{escaped(exact_text(here.metrics[name]))}">'
-        f"{escaped(told.metric_text(name, here.metrics[name]))}</dd></div>"
+        f"{escaped(audit_words.metric_text(name, here.metrics[name]))}</dd></div>"
         for name in names
         if name in here.metrics
     )
@@ -179,7 +179,7 @@ def _figures(found: Audit, here: Measured) -> str:
 def _trade_off(found: Audit, small: int) -> str:
     if not found.exists:
         return ""
-    part = told.shown_part(found)
+    part = audit_words.shown_part(found)
     which = "" if part is found.every else ", of the trees that a person would consider"
     caption = (
         f"The square is the model in use; the line joins the best trade-offs among the "
@@ -210,9 +210,9 @@ def _front_table(found: Audit, front: Front) -> str:
     rows = []
     for point, tree in list(zip(front.points, front.witnesses, strict=True))[:_MOST_POINTS]:
         model = TreeModel(tree, found.data)
-        said = said_by(model, found.data)
-        changed = int(found.data.weights[said != found.baseline.said].sum())
-        wrong = int(found.data.weights[said != found.data.y].sum())
+        predictions = predictions_of(model, found.data)
+        changed = int(found.data.weights[predictions != found.baseline.predictions].sum())
+        wrong = int(found.data.weights[predictions != found.data.y].sum())
         number = shown.get((point[0], point[1]))
         place = f' (<a href="#tree-{number}">{number}</a>)' if number else ""
         good, gap = (_value(name, value) for name, value in zip(front.names, point, strict=True))
@@ -227,12 +227,14 @@ def _front_table(found: Audit, front: Front) -> str:
 
 
 def _value(name: str, value: Value) -> str:
-    text = told.metric_text(name, value, 2).replace("percentage points", "points")
+    text = audit_words.metric_text(name, value, 2).replace("percentage points", "points")
     return f'<span title="{escaped(exact_text(value))}">{escaped(text)}</span>'
 
 
 def _card(found: Audit, n: int, tree: Alternative, small: int) -> str:
-    roles = "".join(f'<span class="role">{escaped(told.role_text(r))}</span>' for r in tree.roles)
+    roles = "".join(
+        f'<span class="role">{escaped(audit_words.role_text(r))}</span>' for r in tree.roles
+    )
     inner, wide = tree_body(tree.model, small, f"alternative {n}")
     changes = plain_table(
         [breakable(f"group by {found.data.sensitive}"), *CHANGES_HEAD],
@@ -260,7 +262,7 @@ def _none(found: Audit) -> str:
         else ""
     )
     if found.proof is not None:
-        proof = told.proof_sentences(found)[0]
+        proof = audit_words.proof_sentences(found)[0]
         text += f"<h3>The proof, for those who check it</h3><p>{escaped(proof)}</p>"
     else:
         text += (
@@ -282,7 +284,7 @@ def _on_test(found: Audit) -> str:
     for name, train, test in models:
         for place, here in (("these rows", train), (found.test.name, test)):
             if here is not None:
-                cells = [told.interval_text(m, here) for m in ("acc", found.gap)]
+                cells = [audit_words.interval_text(m, here) for m in ("acc", found.gap)]
                 rows.append([f"{name}, {place}", *cells, grouped(here.groups[0].wrong)])
     note = (
         f"{found.test.name} has {grouped(found.test.total)} rows that no tree was chosen by. "
@@ -295,15 +297,15 @@ def _question(found: Audit) -> list[tuple[str, str]]:
     data = found.data
     about = RATIONALS[found.gap].about if found.gap in RATIONALS else "a metric of your own"
     positive = format_scalar(data.labels[data.positive or 0])
-    used = told.metric_text(found.gap, found.baseline.metrics[found.gap])
+    used = audit_words.metric_text(found.gap, found.baseline.metrics[found.gap])
     own = "" if "floor" in found.record.question else " (the accuracy of the model in use)"
     pairs = [
         ("Decision", f"{data.target}; '{positive}' is the positive label"),
-        ("Model in use", told.in_use_text(found)),
+        ("Model in use", audit_words.in_use_text(found)),
         ("What a tree must reach", f"{found.floor}{own}"),
         ("Gap to make smaller", f"{found.gap}: {about}; below {used}"),
         ("Groups", f"{data.sensitive}: {', '.join(map(format_scalar, data.groups))}"),
-        ("Class searched", told.class_text(found)),
+        ("Class searched", audit_words.class_text(found)),
     ]
     if found.considered is not None:
         share = percent(found.considered.space.leaf_share)

@@ -12,7 +12,7 @@ from math import ceil, floor, log10
 from adtc.engine.exact.values import Value
 from adtc.profiles.audits.audited import Audit
 from adtc.profiles.pareto import Front
-from adtc.profiles.writing import fixed
+from adtc.profiles.writing import percentage
 from adtc.show import words
 from adtc.show.audit_words import is_points, is_share, shown_part
 from adtc.show.groups import hidden_groups
@@ -51,7 +51,7 @@ class _Axis:
 
 
 def trade_off(found: Audit) -> str:
-    """Draw the model in use, the front of the alternatives, and the trees shown."""
+    """Paint the model in use, the front of the alternatives, and the trees shown."""
     fronts = _fronts(found)
     used = (found.baseline.metrics[found.good], found.baseline.metrics[found.gap])
     shown = [(tree.metrics[found.good], tree.metrics[found.gap]) for tree in found.shown]
@@ -69,7 +69,7 @@ def trade_off(found: Audit) -> str:
 
 
 def _fronts(found: Audit) -> list[tuple[Front, str]]:
-    """List the fronts to draw: that of all trees faintly, that of the trees shown before it."""
+    """List the fronts to paint: that of all trees faintly, that of the trees shown before it."""
     part = shown_part(found)
     fronts = [] if part.front is None or not len(part.front) else [(part.front, "strong")]
     whole = found.every.front
@@ -79,7 +79,7 @@ def _fronts(found: Audit) -> list[tuple[Front, str]]:
 
 
 def shows_both(found: Audit) -> bool:
-    """Tell whether the front of all trees is drawn beside that of the trees shown."""
+    """Tell whether the front of all trees is painted beside that of the trees shown."""
     part, whole = shown_part(found).front, found.every.front
     if part is None or whole is None or not len(part):
         return False
@@ -137,7 +137,7 @@ def _frame(x: _Axis, y: _Axis, x_label: str, y_label: str) -> str:
 
 
 def _line(points: Sequence[Point], x: _Axis, y: _Axis, style: str) -> str:
-    """Draw a front as steps: the least gap of trees that are at least so good."""
+    """Paint a front as steps: the least gap of trees that are at least so good."""
     order = sorted(points)
     corners = [order[0]]
     for (left, _), (right, high) in pairwise(order):
@@ -150,8 +150,8 @@ def _line(points: Sequence[Point], x: _Axis, y: _Axis, style: str) -> str:
         f'style="fill:var({colour})"/>'
         for a, b in order
     )
-    drawn = f"fill:none;stroke:var({colour});stroke-width:{2.5 if strong else 1.2}{dash}"
-    return f'<polyline points="{way}" style="{drawn}"/>{dots}'
+    stroke = f"fill:none;stroke:var({colour});stroke-width:{2.5 if strong else 1.2}{dash}"
+    return f'<polyline points="{way}" style="{stroke}"/>{dots}'
 
 
 def _in_use(point: Point, x: _Axis, y: _Axis) -> str:
@@ -178,7 +178,7 @@ def _numbered(n: int, point: Point, x: _Axis, y: _Axis) -> str:
 
 
 def selection_bars(found: Audit, small: int) -> str:
-    """Draw the selection rate of every group: by the model in use and by the first tree shown."""
+    """Paint the selection rate of every group: by the model in use and by the first tree shown."""
     used = found.baseline.train.groups
     tree = found.shown[0].train.groups if found.shown else None
     kept = [
@@ -209,7 +209,7 @@ def selection_bars(found: Audit, small: int) -> str:
                 f'<rect x="{_NAMES}" y="{y:.1f}" width="{max(wide, 0.5):.1f}" height="{_BAR - 3}" '
                 f'style="fill:var({colour})"/>'
                 f'<text x="{_NAMES + wide + 6:.1f}" y="{y + 12.5:.1f}" style="fill:var(--ink)">'
-                f"{fixed(100 * group.selection_rate, 1)} %</text>"
+                f"{percentage(group.selection_rate)}</text>"
             )
     return _svg(_WIDTH, height, "Selection rates by group", "".join(parts))
 

@@ -122,12 +122,12 @@ def spelled_text(found: Audit) -> str:
 
 def sentences(found: Audit) -> list[str]:
     """Write the finding: what is in use, what was asked, what there is, whom it affects."""
-    told = [_used_sentence(found), _asked_sentence(found), *_answer_sentences(found)]
-    told += _considered_sentences(found)
+    lines = [_used_sentence(found), _asked_sentence(found), *_answer_sentences(found)]
+    lines += _considered_sentences(found)
     if found.shown:
-        told.append(_changes_sentence(found, found.shown[0]))
-    told += _test_sentences(found)
-    return [one for one in told if one]
+        lines.append(_changes_sentence(found, found.shown[0]))
+    lines += _test_sentences(found)
+    return [one for one in lines if one]
 
 
 def _used_sentence(found: Audit) -> str:
@@ -206,10 +206,10 @@ def _answer_sentences(found: Audit) -> list[str]:
 
 def _alike(found: Audit) -> list[str]:
     """Warn of a model that says the same of every row, and say what would help."""
-    said = set(found.baseline.said.tolist())
-    if len(said) > 1:
+    labels = set(found.baseline.predictions.tolist())
+    if len(labels) > 1:
         return []
-    label = format_scalar(found.data.labels[said.pop()])
+    label = format_scalar(found.data.labels[labels.pop()])
     return [
         f"The model in use says '{label}' of every row, so it has no gap that could be smaller. A "
         f"floor that such a model fails, on bacc, tpr or tnr, makes this a question."
@@ -275,10 +275,10 @@ def _test_sentences(found: Audit) -> list[str]:
     if tree is None:
         return []
     name, rows = found.test.name, grouped(found.test.total)
-    told = f"On the {rows} rows of {name}, which no tree was chosen by, that tree has"
-    told += f" {measured_text(found, tree)}"
-    told += f"; the model in use has {measured_text(found, used)}." if used is not None else "."
-    return [told]
+    sentence = f"On the {rows} rows of {name}, which no tree was chosen by, that tree has"
+    sentence += f" {measured_text(found, tree)}"
+    sentence += f"; the model in use has {measured_text(found, used)}." if used is not None else "."
+    return [sentence]
 
 
 def measured_text(found: Audit, here: Measured) -> str:
@@ -327,16 +327,16 @@ def small_text(found: Audit) -> str:
 
 def proof_sentences(found: Audit) -> list[str]:
     """Say why there is no alternative, and how near trees come."""
-    told = []
+    lines = []
     if found.proof is not None:
-        told.append(
+        lines.append(
             f"Every such tree would have {found.proof['every good tree']}. Then the sum "
             f"{found.proof['so its value of']} would be at most {found.proof['is at most']:,}; but "
             f"for every tree of the class it is at least "
             f"{found.proof['but every tree has at least']:,}."
         )
-    told += [f"Nearest to {one}" for one in found.nearest]
-    return told
+    lines += [f"Nearest to {one}" for one in found.nearest]
+    return lines
 
 
 def _joined(parts: Sequence[str]) -> str:

@@ -13,9 +13,10 @@ from adtc.algebra.trees import from_json
 from adtc.atomic import write_whole
 from adtc.certificates.certificate import Certificate
 from adtc.data import Data, datasets
+from adtc.engine.score import as_integer
 from adtc.models import TreeModel
 from adtc.models.small import SMALL
-from adtc.profiles.writing import fixed, grouped
+from adtc.profiles.writing import grouped, percentage
 from adtc.show import provenance, words
 from adtc.show.document import document
 from adtc.show.finding import value_text
@@ -69,21 +70,21 @@ def write_certificate(
 
 def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL) -> str:
     """Write a certificate as the text of one HTML page."""
-    told = certificate.document
-    made = told["made"]
-    heading = escaped(f"Certificate: {told['table']['name']}")
+    fields = certificate.document
+    made = fields["made"]
+    heading = escaped(f"Certificate: {fields['table']['name']}")
     sections = [
-        ("Tree shown", _tree(told, data, small)),
-        ("Groups", _groups(told)),
-        ("On held-out rows", "".join(map(_held_out, told["held_out"]))),
-        ("What was searched", pairs_html(_class(told, data))),
+        ("Tree shown", _tree(fields, data, small)),
+        ("Groups", _groups(fields)),
+        ("On held-out rows", "".join(map(_held_out, fields["held_out"]))),
+        ("What was searched", pairs_html(_class(fields, data))),
         ("Why it holds", _proofs(certificate)),
         (
             "What it does not say",
-            list_html([*_SCOPE, _BESIDE if told["held_out"] else _ALONE, NO_ADVICE]),
+            list_html([*_SCOPE, _BESIDE if fields["held_out"] else _ALONE, NO_ADVICE]),
         ),
-        ("How trees are counted", list_html(list(told["conventions"]))),
-        ("How to check it", _checking(told)),
+        ("How trees are counted", list_html(list(fields["conventions"]))),
+        ("How to check it", _checking(fields)),
     ]
     body = "".join(
         f'<section aria-label="{name}"><h2>{name}</h2>{text}</section>'
@@ -93,36 +94,36 @@ def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL
     date = provenance.date_text(datetime.fromisoformat(made["date"]))
     header = (
         f'<header><h1>{heading}</h1><p class="dateline">{date} · adtc {escaped(made["adtc"])} · '
-        f"table <code>{escaped(told['table']['read']['sha256'][:16])}</code></p>"
-        f'<section id="finding" aria-label="The finding"><p class="answer">{_finding(told)}'
-        f'<small>The answer is {told["status"]}.</small></p><div class="finding">'
+        f"table <code>{escaped(fields['table']['read']['sha256'][:16])}</code></p>"
+        f'<section id="finding" aria-label="The finding"><p class="answer">{_finding(fields)}'
+        f'<small>The answer is {fields["status"]}.</small></p><div class="finding">'
         f"<p>{escaped(certificate.claim)}</p></div></section></header>"
     )
     return document(heading, header + body)
 
 
-def _finding(told: dict[str, Any]) -> str:
+def _finding(fields: dict[str, Any]) -> str:
     """Say it in a few words, in large letters."""
-    answer, asked, n = told["answer"], told["question"], told["answer"]["count"]
+    answer, asked, n = fields["answer"], fields["question"], fields["answer"]["count"]
     if n == 0:
         return "None in this class"
-    if told["kind"] == "existence":
+    if fields["kind"] == "existence":
         return "Such a tree exists"
-    if told["kind"] == "optimum":
+    if fields["kind"] == "optimum":
         least = "Largest" if asked["sense"] == "maximize" else "Least"
         return escaped(f"{least} {asked['term']}: {_number(answer['value'])}")
-    if told["kind"] == "alternative":
+    if fields["kind"] == "alternative":
         return words.many(n, "less discriminatory alternative")
     return words.many(n, "tree")
 
 
-def _tree(told: dict[str, Any], data: Data, small: int) -> str:
-    shown = told["witness"]
+def _tree(fields: dict[str, Any], data: Data, small: int) -> str:
+    shown = fields["witness"]
     if shown is None:
         return ""
     model = TreeModel(from_json(shown["tree"], data.feature_names, data.labels), data)
     kinds = {"optimum": "the best", "alternative": "the least discriminatory of them"}
-    which = kinds.get(told["kind"], "one of them")
+    which = kinds.get(fields["kind"], "one of them")
     rows = [
         [escaped(words.title_text(name)), _number(text), f"<code>{escaped(text or '-')}</code>"]
         for name, text in shown["metrics"].items()
@@ -134,9 +135,9 @@ def _tree(told: dict[str, Any], data: Data, small: int) -> str:
     )
 
 
-def _groups(told: dict[str, Any]) -> str:
+def _groups(fields: dict[str, Any]) -> str:
     """Write rows, selection rates and impact ratios by group, of the tree and of what is in use."""
-    shown = [("the tree shown", told["witness"]), ("the decisions in use", told["baseline"])]
+    shown = [("the tree shown", fields["witness"]), ("the decisions in use", fields["baseline"])]
     text, few = "", []
     for name, one in shown:
         if one is None or not one["groups"]:
@@ -156,8 +157,8 @@ def _groups(told: dict[str, Any]) -> str:
         text += f"<h3>By {escaped(name)}</h3>{table_html(head, rows)}"
     if not text:
         return ""
-    positive = told["table"]["recipe"]["target"]["values"][told["table"]["recipe"]["positive"]]
-    sensitive = told["table"]["recipe"]["sensitive"]["column"]
+    positive = fields["table"]["recipe"]["target"]["values"][fields["table"]["recipe"]["positive"]]
+    sensitive = fields["table"]["recipe"]["sensitive"]["column"]
     note = (
         f"Selected are rows that get {positive}. The impact ratio is a group's selection rate over "
         f"that of the most selected group by {sensitive}; rows without a value are a group of "
@@ -204,10 +205,10 @@ def _interval(ends: list[float] | None) -> str:
     return "undefined" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
 
 
-def _class(told: dict[str, Any], data: Data) -> list[tuple[str, str]]:
-    asked, space, table = told["question"], told["space"], told["table"]
+def _class(fields: dict[str, Any], data: Data) -> list[tuple[str, str]]:
+    asked, space, table = fields["question"], fields["space"], fields["table"]
     recipe = table["recipe"]
-    said = [
+    pairs = [
         (
             "Table",
             f"{table['name']}, {grouped(table['rows'])} rows, {data.n_features} yes/no features "
@@ -226,45 +227,45 @@ def _class(told: dict[str, Any], data: Data) -> list[tuple[str, str]]:
         ),
         ("Condition", asked["where"] or "none: every such tree"),
     ]
-    if told["kind"] == "alternative":
-        use = told["baseline"]
+    if fields["kind"] == "alternative":
+        use = fields["baseline"]
         what = f"the column {use['column']}" if "column" in use else "a tree"
         gap = _number(use["metrics"][asked["term"]])
-        said.append(("Decisions in use", f"{what}, with {asked['term']} = {gap}"))
-    said += [(f"Metric {name}", text) for name, text in asked["define"].items()]
-    return said
+        pairs.append(("Decisions in use", f"{what}, with {asked['term']} = {gap}"))
+    pairs += [(f"Metric {name}", text) for name, text in asked["define"].items()]
+    return pairs
 
 
 def _proofs(certificate: Certificate) -> str:
     """Say for each formula how many trees satisfy it, and how others see that."""
     proofs = certificate.document["proofs"]
-    told = []
+    lines = []
     for (where, n), proof in zip(certificate.formulas, proofs, strict=True):
         if n:
-            told.append(f"{words.many(n, 'tree')}: {where}. They can be counted again.")
+            lines.append(f"{words.many(n, 'tree')}: {where}. They can be counted again.")
         elif proof and proof["least"] is not None:
-            told.append(
+            lines.append(
                 f"No tree: {where}. Such a tree would have {proof['form']} at most 0 (or below), "
                 f"but on every tree of the class it is {proof['least']} or more."
             )
         else:
-            told.append(f"No tree: {where}. All trees were counted, and can be counted again.")
-    return list_html(told) if told else "<p>The tree shown is the proof.</p>"
+            lines.append(f"No tree: {where}. All trees were counted, and can be counted again.")
+    return list_html(lines) if lines else "<p>The tree shown is the proof.</p>"
 
 
-def _checking(told: dict[str, Any]) -> str:
-    made = told["made"]
-    file = told["table"]["file"]["name"] or "TABLE"
+def _checking(fields: dict[str, Any]) -> str:
+    made = fields["made"]
+    file = fields["table"]["file"]["name"] or "TABLE"
     bundled = [info.name for info in datasets() if f"{info.name}.csv.gz" == file]
     command = f"adtc verify claim.json {(bundled or [file])[0]}"
     alone = f"python verify.py claim.json {file}"
     pairs = [
         ("Made by", made["command"] or "a call in Python"),
         ("Versions", f"adtc {made['adtc']}, Python {made['python']}"),
-        ("Rows as read", f"SHA-256 {told['table']['read']['sha256']}"),
+        ("Rows as read", f"SHA-256 {fields['table']['read']['sha256']}"),
     ]
-    if told["table"]["raw"]:
-        pairs.append(("Rows as in the file", f"SHA-256 {told['table']['raw']['sha256']}"))
+    if fields["table"]["raw"]:
+        pairs.append(("Rows as in the file", f"SHA-256 {fields['table']['raw']['sha256']}"))
     return (
         f'<pre class="commands">{escaped(command)}\n{escaped(alone)}</pre><p class="note">The '
         f"second needs nothing but Python and adtc's file verify.py, which shares no code with "
@@ -273,12 +274,8 @@ def _checking(told: dict[str, Any]) -> str:
 
 
 def _number(text: str | None) -> str:
-    return "undefined" if text is None else value_text(_plain(Fraction(text)))
+    return "undefined" if text is None else value_text(as_integer(Fraction(text)))
 
 
 def _percent(text: str | None) -> str:
-    return "undefined" if text is None else f"{fixed(100 * Fraction(text), 1)} %"
-
-
-def _plain(value: Fraction) -> Fraction | int:
-    return int(value) if value.denominator == 1 else value
+    return percentage(None if text is None else Fraction(text))

@@ -23,7 +23,7 @@ from adtc.show.style import compact
 
 Limits = tuple[float, float]
 
-_MOST_BARS = 120  # values beyond which a marginal is drawn in bins
+_MOST_BARS = 120  # values beyond which a marginal is painted in bins
 _BINS = 40
 _RASTER = 240  # cells per axis of the cloud of all trees
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from adtc.profiles.numbered import DrawnTree
 
 MOST_POINTS = 200  # points of a front that are listed
-_MOST_DRAWN = 6  # points of a front whose trees are drawn
+_MOST_PAINTED = 6  # points of a front whose trees are painted
 _LOOKED_AT = 50  # trees per tree wanted that are compared for what they predict
 _DRAWN = 3  # trees that are drawn where nothing else is asked for
 
@@ -43,7 +43,7 @@ class Exhibits:
     points
         Per point of the front that is listed a tree with its values; none without a circuit.
     on_front
-        The trees of the front that are drawn, from one end to the other.
+        The trees of the front that are painted, from one end to the other.
     chosen
         The trees that were asked for or drawn at random.
     remark
@@ -104,7 +104,7 @@ def exhibits(
     if front is None:
         return Exhibits(None, chosen=gathered(asked), remark=remark)
     n = len(front)
-    places = spread_over(n, _MOST_DRAWN)
+    places = spread_over(n, _MOST_PAINTED)
     points = {at: on_point(whole, front, at) for at in {*range(min(n, MOST_POINTS)), *places}}
     titles = [words.title_text(name) for name in front.names]
     roles = {n - 1: [f"least {titles[1]}"], 0: [f"largest {titles[0]}"]}
@@ -185,9 +185,9 @@ def best_trees(whole: Profile, chosen: Profile, n: int) -> "list[DrawnTree]":
     seen: set[bytes] = set()
     dense = chosen.need_source("drawing").data.dense()
     for looked, drawn in enumerate(_in_order(chosen, good, cost)):
-        said = predict(drawn.tree, dense).tobytes()
-        if said not in seen:
-            seen.add(said)
+        predictions = predict(drawn.tree, dense).tobytes()
+        if predictions not in seen:
+            seen.add(predictions)
             found.append(in_whole(whole, drawn))
         if len(found) == n or looked >= _LOOKED_AT * n:
             break

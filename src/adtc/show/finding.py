@@ -38,26 +38,26 @@ def count_sentence(profile: Profile, whole: Profile, where: str | None) -> str:
     if not conditions:
         return f"{among}, there {_are(n)} {trees_text(n)}."
     both = " and ".join(f"({part})" if len(conditions) > 1 else part for part in conditions)
-    told = f"{among}, {trees_text(n)} {'satisfies' if n == 1 else 'satisfy'} {both}"
+    sentence = f"{among}, {trees_text(n)} {'satisfies' if n == 1 else 'satisfy'} {both}"
     if where and whole.count != n:
         share = views.share_text(n, whole.count)
         of = f"satisfying {asked}" if asked else "there are"
-        return f"{told}: {share} of the {views.count_text(whole.count)} {of}."
-    return f"{told}."
+        return f"{sentence}: {share} of the {views.count_text(whole.count)} {of}."
+    return f"{sentence}."
 
 
 def asked_sentence(profile: Profile, where: str | None) -> str:
     """Say of which trees a partial count is exact, and what is known about those asked for."""
     details, asked = profile.record.details, profile.asked_count
-    told = f"A limit stopped the run: this is exact for {details.get('finished', 'a part')}"
+    exact = f"A limit stopped the run: this is exact for {details.get('finished', 'a part')}"
     if where is not None or not isinstance(asked, Bracket) or "asked_max_depth" not in details:
-        return f"{told}, a part of what was asked."
+        return f"{exact}, a part of what was asked."
     low, high = ends_of(asked)
     many = f"at least {end_text(low, up=False)}"
     if high is not None:
         many = f"between {end_text(low, up=False)} and {end_text(high, up=True)}"
     return (
-        f"{told}. Of depth at most {details['asked_max_depth']}, as asked, there are {many} trees."
+        f"{exact}. Of depth at most {details['asked_max_depth']}, as asked, there are {many} trees."
     )
 
 
@@ -70,7 +70,7 @@ def best_sentences(front: Front, ends: "Sequence[DrawnTree]") -> list[str]:
             f"{_named(ends, 0, 'The tree')} is the best in both: {good} {value_text(first[0])} is "
             f"the largest there is, and {cost} {value_text(first[1])} the least.{_alike(ends, 0)}"
         ]
-    told = [
+    sentences = [
         f"The largest {good} is {value_text(first[0])}{_by(ends, 0)}; the least {cost} among trees "
         f"that reach it is {value_text(first[1])}.{_alike(ends, 0)}",
         f"The least {cost} is {value_text(last[1])}{_by(ends, -1)}; the largest {good} among trees "
@@ -79,11 +79,11 @@ def best_sentences(front: Front, ends: "Sequence[DrawnTree]") -> list[str]:
     inner = len(front) - 2
     between = f"with {words.many(inner, 'trade-off')} in between" if inner else "with none between"
     lost, won = _difference(first[0], last[0]), _difference(first[1], last[1])
-    told.append(
+    sentences.append(
         f"From the one to the other runs a front of {len(front):,} points, {between}: lowering "
         f"the {cost} by {won} costs at least {lost} of {good}."
     )
-    return told
+    return sentences
 
 
 def single_sentence(profile: Profile, good: str) -> str:
@@ -116,10 +116,10 @@ def _alike(ends: "Sequence[DrawnTree]", at: int) -> str:
     if not ends:
         return ""
     drawn = ends[at]
-    said = {path.label for path in paths(drawn.tree)}
-    if len(said) > 1:
+    predicted = {path.label for path in paths(drawn.tree)}
+    if len(predicted) > 1:
         return ""
-    return f" That tree says {drawn.data.labels[said.pop()]} for every row."
+    return f" That tree says {drawn.data.labels[predicted.pop()]} for every row."
 
 
 def value_text(value: Value) -> str:

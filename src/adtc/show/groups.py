@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from adtc.models.small import fewer_text, hidden_counts
 from adtc.profiles.audits.rates import Changes, GroupCounts, impact_ratios
-from adtc.profiles.writing import fixed, grouped
+from adtc.profiles.writing import fixed, grouped, percentage
 
 NOT_SHOWN = "not shown"
 
@@ -150,4 +150,4 @@ def rate_text(part: int, whole: int) -> str:
     >>> rate_text(1, 8), rate_text(0, 0)
     ('12.5 %', 'undefined')
     """
-    return f"{fixed(Fraction(100 * part, whole), 1)} %" if whole else "undefined"
+    return percentage(Fraction(part, whole) if whole else None)

@@ -270,7 +270,7 @@ def mesh(axis: Axis) -> tuple[list[float], list[int | None]]:
 
 
 def mesh_shades(data: HeatMap) -> tuple[list[float], list[float], Any]:
-    """Return borders along x and y and the shades between them, NaN where nothing is drawn."""
+    """Return borders along x and y and the shades between them, NaN where nothing is painted."""
     (xs, columns), (ys, rows) = mesh(data.x), mesh(data.y)
     grid = np.full((len(rows), len(columns)), np.nan)
     for i, row in enumerate(rows):

@@ -50,7 +50,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a heat map is drawn; sizes in inches."""
+    """How a heat map is painted; sizes in inches."""
 
     width: float = COLUMN
     height: float | None = None
@@ -60,7 +60,7 @@ class Look:
 
 
 def paint_heatmap(data: HeatMap, look: Look, ax: Any = None) -> Any:
-    """Draw a heat map and return its figure; into ``ax`` if one is given."""
+    """Paint a heat map and return its figure; into ``ax`` if one is given."""
     with styled():
         if ax is not None:
             box, dpi = ax.get_window_extent(), ax.figure.dpi
@@ -107,7 +107,7 @@ def _rectangle(frame: Frame, width: float, height: float) -> tuple[float, float,
 
 
 def _fill(ax: Any, data: HeatMap, frame: Frame, look: Look) -> None:
-    """Draw everything that belongs to the rectangle of the cells."""
+    """Paint everything that belongs to the rectangle of the cells."""
     size = font_size(look.width)
     small = size - 1
     for side in ax.spines.values():
@@ -177,11 +177,11 @@ def _paint_cells(ax: Any, data: HeatMap) -> None:
         _outline(ax, one, other, "#f3f3f3" if bands else behind)
     many = shades.size > _MOST_LINES**2
     ax.pcolormesh(xs, ys, np.ma.masked_invalid(shades), cmap=colours, norm=norm, rasterized=many)
-    for axis, across, draw in ((data.x, data.y, ax.vlines), (data.y, data.x, ax.hlines)):
+    for axis, across, lines in ((data.x, data.y, ax.vlines), (data.y, data.x, ax.hlines)):
         if len(axis.starts) <= _MOST_LINES:
             inner = [s for s in axis.starts if s not in {block[0] for block in axis.blocks}]
             for low, high in across.blocks:
-                draw(inner, low, high, colors=FAINT, linewidth=0.4, zorder=2)
+                lines(inner, low, high, colors=FAINT, linewidth=0.4, zorder=2)
 
 
 def _outline(ax: Any, x: tuple[float, float], y: tuple[float, float], fill: str) -> None:
@@ -253,11 +253,11 @@ def _write_form(ax: Any, data: HeatMap, form: int, size: float, unit: tuple[floa
                 box = widest([text], 10.0) / 10 * unit[0], lines * unit[1]
                 place = free_place((x, y), box, path)
                 dx, dy = place or (0.5, 0.5)
-                drawn = ax.text(x + dx, y + dy, text, color=ink_on(colour), **centred)
+                label = ax.text(x + dx, y + dy, text, color=ink_on(colour), **centred)
                 if path:
-                    _halo(drawn, colour)
+                    _halo(label, colour)
                 if place is None:  # the line makes way where the number cannot
-                    drawn.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
+                    label.set_bbox({"facecolor": colour, "edgecolor": "none", "pad": 0.6})
     if data.y.total is not None and data.x.total is not None:
         sums = zip((*data.x.starts, data.x.total), data.x_totals[form], strict=True)
         for x, text in sums:

@@ -6,6 +6,7 @@ would follow.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 
 from adtc.models.small import fewer_text, hidden_counts
 from adtc.profiles.people import VoteShares
@@ -13,10 +14,12 @@ from adtc.profiles.people.measures import EVERYBODY, PeopleShare, PersonMeasure
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import fixed, grouped
 from adtc.show.groups import NOT_SHOWN
-from adtc.show.markup import breakable, escaped, table_html
-from adtc.show.voting import VoteBins, histogram_data, shown_groups
+from adtc.show.markup import bar_html, breakable, escaped, table_html
+from adtc.show.voting import Histogram, VoteBins, histogram_data, shown_groups
+from adtc.text import percent
 
 _BINS = 10
+_GROUP_BINS = 5  # fewer: what holds few people of any group is hidden
 _MOST_CELLS = 2 * 10**6  # beyond, the walk back takes minutes
 _WIDE, _HIGH, _FOOT = 460, 150, 18  # pixels of the picture, and of the text below its bars
 
@@ -36,7 +39,9 @@ def people_html(profile: Profile, small: int) -> str:
             f"many to count votes for a report; <code>profile.vote_shares()</code> does.</p>"
         )
     votes = profile.vote_shares()
-    return _words(votes) + _summary(votes, small) + _histogram(votes, small)
+    return (
+        _words(votes) + _summary(votes, small) + _histogram(votes, small) + _by_group(votes, small)
+    )
 
 
 def _words(votes: VoteShares) -> str:
@@ -89,19 +94,74 @@ def _histogram(votes: VoteShares, small: int) -> str:
     found = histogram_data(votes, bins=_BINS, by_group=False)
     (everybody,) = found.parts
     hidden = _hidden_bins(everybody.people, small)
-    ends = [f"{i / _BINS:.1f}" for i in range(_BINS + 1)]
-    names = [f"{ends[i]} to {ends[i + 1]}" for i in range(_BINS)]
     rows = [
         [name, _few(n, small) if gone else grouped(n)]
-        for name, n, gone in zip(names, everybody.people, hidden, strict=True)
+        for name, n, gone in zip(_ranges(found), everybody.people, hidden, strict=True)
     ]
     head = [f"share of good trees that predict {escaped(found.label)}", "people"]
     return (
         f"<figure><figcaption><h3>How many people have which vote share of "
-        f"{escaped(found.label)}</h3></figcaption>{_bars(everybody, hidden, found.label)}"
+        f"{escaped(found.label)}</h3>{_hollow(hidden, small)}</figcaption>"
+        f"{_bars(everybody, hidden, found.label)}"
         f"<details open><summary>The same as a table</summary>{table_html(head, rows)}</details>"
         f"</figure>"
     )
+
+
+def _ranges(found: Histogram) -> list[str]:
+    ends = [f"{i / found.bins:.1f}" for i in range(found.bins + 1)]
+    return [f"{low} to {high}" for low, high in pairwise(ends)]
+
+
+def _hollow(hidden: Sequence[bool], small: int) -> str:
+    if not any(hidden):
+        return ""
+    return (
+        f'<span class="note">Dotted bars are not shown: fewer than {small:,} people, or a number '
+        "from which such a one would follow.</span>"
+    )
+
+
+def _by_group(votes: VoteShares, small: int) -> str:
+    """Write the vote shares of each group; a bin with few people of one is hidden in all."""
+    found = histogram_data(votes, bins=_GROUP_BINS, small=small)
+    everybody, *groups = found.parts
+    if len(groups) < 2:  # noqa: PLR2004
+        return ""
+    hidden = hidden_in_all(everybody.people, [part.people for part in groups], small)
+    rows = [
+        [
+            escaped(part.name),
+            *(
+                NOT_SHOWN if gone else bar_html(float(share), percent(share))
+                for share, gone in zip(part.shares, hidden, strict=True)
+            ),
+        ]
+        for part in groups
+    ]
+    head = [f"group by {breakable(votes.people.sensitive or '')}", *_ranges(found)]
+    return (
+        f"<h3>The vote shares of {escaped(found.label)} by group</h3>"
+        '<p class="note">Of each group, the people whose vote share lies between the two ends.'
+        f"</p>{table_html(head, rows)}"
+    )
+
+
+def hidden_in_all(
+    everybody: Sequence[int], groups: Sequence[Sequence[int]], small: int
+) -> list[bool]:
+    """Tell which bins to hide in every group, so that none follows from the others.
+
+    People of no group that is shown count as one more.
+
+    Examples
+    --------
+    >>> hidden_in_all([50, 60, 70, 80], [[3, 20, 30, 40], [47, 40, 40, 40]], 10)
+    [True, True, False, False]
+    """
+    rest = [n - sum(of) for n, *of in zip(everybody, *groups, strict=True)]
+    masks = [_hidden_bins(people, small) for people in (*groups, rest)]
+    return [any(gone) for gone in zip(*masks, strict=True)]
 
 
 def _hidden_bins(people: Sequence[int], small: int) -> list[bool]:
@@ -115,21 +175,21 @@ def _few(n: int, small: int) -> str:
 
 
 def _bars(part: VoteBins, hidden: Sequence[bool], label: str) -> str:
-    """Draw one bar per bin; a hidden one is a hollow stub, whatever it holds."""
+    """Paint one bar per bin; a hidden one is a hollow stub, whatever it holds."""
     shown = [0 if gone else n for n, gone in zip(part.people, hidden, strict=True)]
     most, step = max(1, *shown), _WIDE / len(shown)
-    drawn = []
+    bars = []
     for at, (n, gone) in enumerate(zip(shown, hidden, strict=True)):
         high = 6.0 if gone else (_HIGH - 20) * n / most
         look = 'fill="none" stroke="currentColor" stroke-dasharray="2 2"' if gone else (
             'fill="var(--accent, #0b5c8e)"'
         )  # fmt: skip
-        drawn.append(
+        bars.append(
             f'<rect x="{at * step + 1.5:.1f}" y="{_HIGH - high:.1f}" width="{step - 3:.1f}" '
             f'height="{high:.1f}" {look}/>'
         )
         if n:
-            drawn.append(
+            bars.append(
                 f'<text x="{(at + 0.5) * step:.1f}" y="{_HIGH - high - 4:.1f}" '
                 f'text-anchor="middle">{grouped(n)}</text>'
             )
@@ -142,6 +202,6 @@ def _bars(part: VoteBins, hidden: Sequence[bool], label: str) -> str:
         f'<svg role="img" aria-label="Vote shares of {escaped(label)}, by number of people" '
         f'viewBox="0 0 {_WIDE} {_HIGH + _FOOT}" width="{_WIDE}" '
         f'style="max-width:100%;height:auto;font-size:11px;fill:currentColor">'
-        f'{"".join(drawn)}<line x1="0" x2="{_WIDE}" y1="{_HIGH}" y2="{_HIGH}" '
+        f'{"".join(bars)}<line x1="0" x2="{_WIDE}" y1="{_HIGH}" y2="{_HIGH}" '
         f'stroke="currentColor"/>{ticks}</svg>'
     )

@@ -1,4 +1,4 @@
-"""One door to all pictures: `plot` draws what it is given, each kind in its own way."""
+"""One door to all pictures: `plot` paints what it is given, each kind in its own way."""
 
 import math
 from dataclasses import replace
@@ -30,7 +30,7 @@ from adtc.show.charts import (
 )
 from adtc.show.heatmap import Tick, bracket_data, difference_data, heatmap_data, thinned
 from adtc.show.painting import Look, paint_heatmap
-from adtc.show.ranges import draw_losses, draw_ranges, loss_data, range_data
+from adtc.show.ranges import loss_data, paint_losses, paint_ranges, range_data
 from adtc.show.style import (
     BLUE,
     COLOURS,
@@ -56,7 +56,7 @@ _MOST_TICKS = 20  # bars that are labelled one by one
 
 @singledispatch
 def plot(thing: Any, **options: Any) -> Picture:
-    """Draw a cross-table, a difference of two, a front, a curve, votes, variables and others.
+    """Plot a cross-table, a difference of two, a front, a curve, votes, variables and others.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def plot(thing: Any, **options: Any) -> Picture:
     title
         Written above the picture.
     ax
-        Matplotlib axes to draw into, instead of a figure of its own.
+        Matplotlib axes to paint into, instead of a figure of its own.
     front, margins, numbers, colourbar
         For cross-tables: a Pareto front on top, the sums of rows and columns, the counts in the
         cells, the scale of colours.
@@ -149,7 +149,7 @@ def _(thing: PenaltyCurve, *, ax: Any = None, **look: Any) -> Picture:
         if not pieces:
             chart.say_none()
         else:
-            _draw_pieces(chart, pieces)
+            _paint_pieces(chart, pieces)
     return Picture(chart.figure)
 
 
@@ -161,7 +161,7 @@ def _(thing: Marginal, *, ax: Any = None, **look: Any) -> Picture:
         if not sum(data.trees) and not data.undefined:
             chart.say_none()
         else:
-            _draw_bars(chart, data)
+            _paint_bars(chart, data)
     return Picture(chart.figure)
 
 
@@ -199,7 +199,7 @@ def _(thing: RelianceRanges, *, ax: Any = None, **look: Any) -> Picture:
     with _Chart(ax, chosen) as chart:
         chart.name_axes(data.label, "")
         if data.names:
-            draw_ranges(chart.ax, data, chart.size, 72 * chosen.width / 3)
+            paint_ranges(chart.ax, data, chart.size, 72 * chosen.width / 3)
         else:
             chart.say_none()
     return Picture(chart.figure)
@@ -210,7 +210,7 @@ def _(thing: Reliance, *, ax: Any = None, **look: Any) -> Picture:
     data = loss_data(thing)
     with _Chart(ax, _look(look)) as chart:
         chart.name_axes(data.label, "errors")
-        draw_losses(chart.ax, data, chart.size) if data.points else chart.say_none()
+        paint_losses(chart.ax, data, chart.size) if data.points else chart.say_none()
     return Picture(chart.figure)
 
 
@@ -331,8 +331,8 @@ def _paint_front(chart: _Chart, data: FrontData) -> None:
         bar.set_label("trees on the point", fontsize=chart.size, labelpad=2)
 
 
-def _draw_pieces(chart: _Chart, pieces: list[Piece]) -> None:
-    """Draw the size of the optimum; sizes fall, so there is room for words right of each step."""
+def _paint_pieces(chart: _Chart, pieces: list[Piece]) -> None:
+    """Paint the size of the optimum; sizes fall, so there is room for words right of each step."""
     ax, size = chart.ax, chart.size - 1
     lows, sizes = [math.log10(piece.low) for piece in pieces], [piece.size for piece in pieces]
     left, right = lows[0], math.log10(pieces[-1].high)
@@ -354,7 +354,7 @@ def _draw_pieces(chart: _Chart, pieces: list[Piece]) -> None:
             written = piece.size
 
 
-def _draw_bars(chart: _Chart, data: Bars) -> None:
+def _paint_bars(chart: _Chart, data: Bars) -> None:
     ax = chart.ax
     logs = [log for log in data.logs if log is not None]
     if data.undefined:

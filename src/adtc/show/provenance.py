@@ -26,7 +26,7 @@ def commands(profile: Profile, command: str | None) -> list[str]:
 
 
 def python_call(profile: Profile) -> str:
-    """Write the call of `adtc.profile` that makes a profile, from its record.
+    """Write the call that makes a profile, from its record.
 
     Examples
     --------
@@ -39,7 +39,18 @@ def python_call(profile: Profile) -> str:
     asked = profile.record.question
     metrics = asked.get("metrics", list(profile.names))
     where = f", where={asked['where']!r}" if asked.get("where") else ""
-    return f"adtc.profile(data, {space_call(profile.record)},\n             {metrics!r}{where})"
+    start = f"adtc.{asked.get('ask', 'profile')}("
+    how = "".join(f", {name}={value!r}" for name, value in _how(profile.record))
+    space = space_call(profile.record)
+    return f"{start}data, {space},\n{' ' * len(start)}{metrics!r}{where}{how})"
+
+
+def _how(run: RunRecord) -> list[tuple[str, Any]]:
+    """List the options of a bounded or an estimated run."""
+    told = {name: run.details.get(name) for name in ("width", "draws", "confidence")}
+    return [
+        (name, value) for name, value in {**told, "seed": run.seed}.items() if value is not None
+    ]
 
 
 def space_call(run: RunRecord) -> str:
@@ -53,12 +64,12 @@ def space_call(run: RunRecord) -> str:
 
 def facts(run: RunRecord, made: datetime) -> list[tuple[str, str]]:
     """List source, fingerprints, dates and versions as pairs of a term and its text."""
-    told: dict[str, Any] = run.details.get("made", {})
-    pairs = [("Source", _source(told.get("source"), run.data["name"]))]
-    if digest := told.get("source", {}).get("sha256"):
+    origin: dict[str, Any] = run.details.get("made", {})
+    pairs = [("Source", _source(origin.get("source"), run.data["name"]))]
+    if digest := origin.get("source", {}).get("sha256"):
         pairs.append(("Fingerprint of the file", f"SHA-256 {digest}"))
     pairs.append(("Fingerprint of the data as read", str(run.data["fingerprint"])))
-    if date := told.get("date"):
+    if date := origin.get("date"):
         pairs.append(("Computed", date_text(datetime.fromisoformat(date))))
     pairs.append(("Report written", date_text(made)))
     software = [f"adtc {__version__}", f"Python {platform.python_version()}", *_versions()]

@@ -50,7 +50,7 @@ def loss_data(found: Reliance) -> LossData:
     return LossData(points, low, high, _neutral(variant), f"{range_.column}: {_label(variant)}")
 
 
-def draw_losses(ax: Any, data: LossData, size: float) -> None:
+def paint_losses(ax: Any, data: LossData, size: float) -> None:
     """Draw a point for trees alike, larger for more of them, and mark the range."""
     xs, ys, logs = zip(*data.points, strict=True)
     ax.axvline(data.neutral, color=INK, linewidth=0.6, linestyle=(0, (4, 2)))
@@ -122,7 +122,7 @@ def _body(one: RelianceRange) -> tuple[float, ...]:
     return tuple(log / max(logs) for log in logs)
 
 
-def draw_ranges(ax: Any, data: RangeData, size: float, room: float) -> None:
+def paint_ranges(ax: Any, data: RangeData, size: float, room: float) -> None:
     """Draw the bars; names get so many points of room."""
     places = range(len(data.names))
     widths = [high - low for low, high in zip(data.lows, data.highs, strict=True)]

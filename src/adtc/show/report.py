@@ -1,6 +1,6 @@
 """The report: one HTML file that opens from disk and asks nothing of the network.
 
-Words, tables and drawn trees are plain HTML and SVG; the heat maps are drawn by the page's own
+Words, tables and trees are plain HTML and SVG; the heat maps are painted by the page's own
 script from one block of JSON, and each has its exact counts beside it as a table.
 """
 
@@ -16,11 +16,13 @@ from adtc.atomic import write_whole
 from adtc.errors import QueryError
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.crosstab import Crosstab
+from adtc.profiles.inexact.ranged import Ranged, no_trees
 from adtc.profiles.profile import Profile
-from adtc.show import provenance, sections, views, words
+from adtc.show import provenance, ranged, sections, views, words
 from adtc.show.assets import bundled
-from adtc.show.document import body, document, nav
+from adtc.show.document import Parts, body, document, nav
 from adtc.show.exhibits import exhibits
+from adtc.show.further_section import further_html, on_both_tables
 from adtc.show.markup import escaped, json_text, list_html, pairs_html
 from adtc.show.people_section import people_html
 from adtc.show.variables import variables_html
@@ -56,7 +58,7 @@ class Contents:
 
 
 def write_report(
-    profile: Profile,
+    profile: Profile | Ranged,
     path: str | PathLike[str],
     *,
     crosstabs: Iterable[Crosstab | Pair] | None = None,
@@ -75,6 +77,8 @@ def write_report(
 
     Parameters
     ----------
+    profile
+        Of a bounded or an estimated one the page shows ranges, and says what is left out.
     crosstabs
         Cross-tables, or pairs of metrics, to show as heat maps; by default accuracy (or the first
         metric) against each of the others, gaps first.
@@ -129,9 +133,37 @@ def write_report(
     return Path(path)
 
 
-def report_html(profile: Profile, **contents: Any) -> str:
+def report_html(profile: Profile | Ranged, **contents: Any) -> str:
     """Write a profile as the text of one HTML page; the parameters are those of `write_report`."""
-    return _page(profile, Contents(**contents))
+    wanted = Contents(**contents)
+    return _ranged_page(profile, wanted) if isinstance(profile, Ranged) else _page(profile, wanted)
+
+
+def _ranged_page(whole: Ranged, wanted: Contents) -> str:
+    """Write what is known of a profile whose numbers are ranges."""
+    if wanted.ranks or wanted.best or wanted.trees:
+        raise QueryError(no_trees(whole, "showing trees"))
+    profile, made = whole.where(wanted.where), wanted.made or datetime.now(UTC)
+    outline = profile.outline
+    tables = [
+        profile.crosstab(*_pair(one), bins=_BINS)
+        for one in (default_pairs(outline) if wanted.crosstabs is None else wanted.crosstabs)
+    ]
+    first, more = range(min(1, len(tables))), range(1, len(tables))
+    parts = {
+        "landscape": ("The landscape", ranged.LEGEND + ranged.figures(tables, first)),
+        "question": ("The question", pairs_html(words.question(outline, wanted.where))),
+        "numbers": ("Each metric", ranged.metrics_html(profile)),
+        "pictures": ("Further landscapes", ranged.figures(tables, more)),
+        "definitions": ("What the metrics mean", sections.definitions_html(outline)),
+        "conventions": ("How trees are counted", list_html(words.conventions(outline.record))),
+        "record": ("How to make this again", _again(outline, wanted, made)),
+    }
+    if not more:
+        del parts["pictures"]
+    found = ranged.finding_html(profile, whole, wanted.where)
+    data = json_text({"landscapes": list(map(ranged.landscape, tables))})
+    return _document(outline, wanted, made, found=found, parts=parts, data=data)
 
 
 def _page(whole: Profile, wanted: Contents) -> str:
@@ -142,7 +174,9 @@ def _page(whole: Profile, wanted: Contents) -> str:
     shown = exhibits(
         whole, profile, trees=wanted.trees, ranks=wanted.ranks, best=wanted.best, seed=wanted.seed
     )
-    more = range(1, len(tables)) if profile.count else range(0)
+    both = {(metric, f"{t}.{metric}") for t, metric in on_both_tables(profile)}
+    ahead = {t.y: at for at, t in enumerate(tables) if at and profile.count and (t.x, t.y) in both}
+    more = [at for at in range(1, len(tables)) if profile.count and at not in ahead.values()]
     small = wanted.small
     parts = {
         "landscape": (
@@ -155,9 +189,16 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "trees": ("Chosen trees", sections.chosen_html(whole, profile, shown, small)),
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
         "people": ("The people", people_html(profile, small)),
-        "variables": ("Variables", variables_html(profile)),
+        "variables": ("Variables", variables_html(profile, wanted.where)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
-        "tables": ("On further tables", sections.generalization_html(profile)),
+        "tables": (
+            "On further tables",
+            further_html(
+                profile,
+                {y: sections.figures(profile, tables, fronts, [at]) for y, at in ahead.items()},
+                small,
+            ),
+        ),
         "numbers": ("Each metric", sections.moments_html(profile)),
         "pictures": ("Further landscapes", sections.figures(profile, tables, fronts, more)),
         "definitions": ("What the metrics mean", sections.definitions_html(profile)),
@@ -168,20 +209,26 @@ def _page(whole: Profile, wanted: Contents) -> str:
         del parts["pictures"]
     if not parts["tables"][1]:
         del parts["tables"]
-    heading = escaped(wanted.title or words.title_of(profile))
     landscapes = [
         views.landscape(table, front=front) for table, front in zip(tables, fronts, strict=True)
     ]
+    found = sections.finding_html(profile, whole, wanted.where, shown)
+    data = json_text({"landscapes": landscapes, "count": str(profile.count)})
+    return _document(profile, wanted, made, found=found, parts=parts, data=data)
+
+
+def _document(
+    profile: Profile, wanted: Contents, made: datetime, *, found: str, parts: Parts, data: str
+) -> str:
+    """Put a page together: heading, finding, sections."""
+    heading = escaped(wanted.title or words.title_of(profile))
     header = (
         f"<header><h1>{heading}</h1>"
         f'<p class="dateline">{provenance.date_text(made)} · adtc {__version__} · data '
         f"<code>{escaped(str(profile.record.data['fingerprint'])[:16])}</code></p>"
         f"{sections.note_html(wanted.note)}"
-        f'<section id="finding" aria-label="The finding">'
-        f"{sections.finding_html(profile, whole, wanted.where, shown)}</section>{nav(parts)}"
-        "</header>"
+        f'<section id="finding" aria-label="The finding">{found}</section>{nav(parts)}</header>'
     )
-    data = json_text({"landscapes": landscapes, "count": str(profile.count)})
     return document(heading, header + body(parts), data=data, script=bundled("report.js"))
 
 
@@ -218,7 +265,13 @@ def _tables(profile: Profile, wanted: Iterable[Crosstab | Pair] | None) -> list[
         if isinstance(one, Crosstab):
             tables.append(one)
             continue
-        if isinstance(one, str) or len(one) != 2:  # noqa: PLR2004
-            raise QueryError(f"crosstabs has {one!r}, expected pairs of metrics or cross-tables.")
-        tables.append(profile.crosstab(one[0], one[1], bins=_BINS, round_edges=True))
+        tables.append(profile.crosstab(*_pair(one), bins=_BINS, round_edges=True))
     return tables
+
+
+def _pair(one: Any) -> Pair:
+    """Check that two metrics are named."""
+    if not isinstance(one, tuple | list) or len(one) != 2:  # noqa: PLR2004
+        raise QueryError(f"crosstabs has {one!r}, expected pairs of metrics or cross-tables.")
+    x, y = one
+    return x, y

@@ -24,13 +24,13 @@ def known_values(data: Data, row: int) -> dict[str, str]:
     for feature, words in zip(data.features, data.bits, strict=True):
         answer = bool(int(words[row // 64]) >> (row % 64) & 1)
         answers.setdefault(feature.column, []).append((feature, answer))
-    told = {column: _told(column, some) for column, some in answers.items()}
-    if data.sensitive in told:
-        told[data.sensitive] = f"{data.sensitive} = {data.groups[int(data.z[row])]}"
-    return {column: text for column, text in told.items() if text is not None}
+    texts = {column: _answer_text(column, some) for column, some in answers.items()}
+    if data.sensitive in texts:
+        texts[data.sensitive] = f"{data.sensitive} = {data.groups[int(data.z[row])]}"
+    return {column: text for column, text in texts.items() if text is not None}
 
 
-def _told(column: str, answers: list[tuple[Feature, bool]]) -> str | None:
+def _answer_text(column: str, answers: list[tuple[Feature, bool]]) -> str | None:
     yes = [feature for feature, answer in answers if answer]
     named = [feature for feature in yes if feature.test in ("missing", "equals", "other")]
     if named:

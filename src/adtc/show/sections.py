@@ -1,14 +1,13 @@
 """The sections of a report as HTML: the finding, pictures, fronts, trees, groups, definitions."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.audits.rates import group_counts
 from adtc.profiles.crosstab import Crosstab
-from adtc.profiles.generalization import Generalization
 from adtc.profiles.marginals import Moments
 from adtc.profiles.pareto import Front
 from adtc.profiles.profile import Profile
@@ -36,34 +35,38 @@ def note_html(note: str | None) -> str:
 def finding_html(profile: Profile, whole: Profile, where: str | None, shown: Exhibits) -> str:
     """Write the finding: the number of trees in large letters, then the sentences."""
     n = profile.count
-    told = [finding.count_sentence(profile, whole, where)]
+    sentences = [finding.count_sentence(profile, whole, where)]
     if profile.status == "partial":
-        told.append(finding.asked_sentence(profile, where))
+        sentences.append(finding.asked_sentence(profile, where))
     if not n:
         near = [] if where is None else [str(one) for one in views.nearest_in(whole, where)]
         nearest = (
             f'<p class="note">The nearest that trees come:</p>{list_html(near)}' if near else ""
         )
-        return f'<p class="answer">No tree exists</p>{_sentences(told)}{nearest}'
+        return f'<p class="answer">No tree exists</p>{_sentences(sentences)}{nearest}'
     if shown.front is not None:
-        told += finding.best_sentences(shown.front, shown.ends)
+        sentences += finding.best_sentences(shown.front, shown.ends)
     elif (good := main_criteria(profile)[0]) is not None:
-        told.append(finding.single_sentence(profile, good))
-    said = finding.trees_text(n)
+        sentences.append(finding.single_sentence(profile, good))
+    answer = finding.trees_text(n)
     size = f"About 10<sup>{profile.log10:.2f}</sup>. " if len(str(n)) > _LONG else ""
-    exact = f'In full: <span class="mono">{grouped(n)}</span>. ' if said.startswith("about") else ""
+    exact = (
+        f'In full: <span class="mono">{grouped(n)}</span>. ' if answer.startswith("about") else ""
+    )
     return (
-        f'<p class="answer">{said}<small>{size}{exact}The count is {profile.status}.</small></p>'
-        f"{_sentences(told)}"
+        f'<p class="answer">{answer}<small>{size}{exact}The count is {profile.status}.</small></p>'
+        f"{_sentences(sentences)}"
     )
 
 
-def _sentences(told: Sequence[str]) -> str:
-    return '<div class="finding">' + "".join(f"<p>{escaped(one)}</p>" for one in told) + "</div>"
+def _sentences(sentences: Sequence[str]) -> str:
+    return (
+        '<div class="finding">' + "".join(f"<p>{escaped(one)}</p>" for one in sentences) + "</div>"
+    )
 
 
 def figures(
-    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: range
+    profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: Iterable[int]
 ) -> str:
     """Write some of the landscapes, each with its exact counts as a table."""
     if not profile.count:
@@ -100,26 +103,6 @@ def _figure(at: int, table: Crosstab, front: Front | None) -> str:
     )
 
 
-def generalization_html(profile: Profile) -> str:
-    """Say how the trees do on further tables, if the profile has a metric on both."""
-    known = [table["name"] for table in profile.record.data.get("tables", ())]
-    pairs = [words.of_table(name) for name in profile.names]
-    both = [(t, name) for t, name in pairs if t in known and name in profile.metrics]
-    if not both or not profile.count:
-        return ""
-    return "".join(_generalization(profile.generalization(str(t), metric=name)) for t, name in both)
-
-
-def _generalization(found: Generalization) -> str:
-    rows = [[exact_text(x) or "", grouped(n)] for x, n in found.steps()]
-    name = f"{found.table}.{found.metric}"
-    return (
-        f"<h3>{title_html(name)}</h3><p>{escaped(found.to_text())} The trees were chosen by "
-        f"{escaped(found.defined_by)}; a table that chose them flatters them.</p>"
-        f"{table_html(['loss of more than', 'trees'], rows)}"
-    )
-
-
 def _both(table: Crosstab) -> str:
     return " and ".join(title_html(name) for name in (table.x, table.y))
 
@@ -150,9 +133,9 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
     if main is not None:
         table = _front_table(main, shown.points)
         if len(main) > _MANY:
-            said = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
-            table = f"<details open><summary>{said} of the front</summary>{table}</details>"
-        text += table + _drawn_note(shown)
+            which = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
+            table = f"<details open><summary>{which} of the front</summary>{table}</details>"
+        text += table + _front_note(shown)
         text += "".join(tree_card(one, whole, small) for one in shown.on_front)
     for front in rest:
         title = " and ".join(map(title_html, front.names))
@@ -164,7 +147,7 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
     return text
 
 
-def _drawn_note(shown: Exhibits) -> str:
+def _front_note(shown: Exhibits) -> str:
     if not shown.on_front or shown.front is None:
         return ""
     drawn, n = len(shown.on_front), len(shown.front)
@@ -278,7 +261,7 @@ def tree_body(model: TreeModel, small: int, name: str) -> tuple[str, str]:
 
 
 def _width(picture: str) -> float:
-    """Read the width of a drawn tree: it may shrink on small screens, but not until unreadable."""
+    """Read a picture's width: it may shrink on small screens, but not until unreadable."""
     found = re.search(r'width="([\d.]+)"', picture)
     return float(found[1]) if found else 0.0
 
@@ -352,9 +335,11 @@ def definitions_html(profile: Profile) -> str:
     """Write what every metric means, with its formula."""
     rows = []
     for name in profile.names:
-        told = words.definition(profile, name)
-        formula = formula_html(told.formula) if told.formula else "counted, not computed"
-        rows.append([f"<code>{escaped(name)}</code>", escaped(told.about), formula])
+        definition = words.definition(profile, name)
+        formula = (
+            formula_html(definition.formula) if definition.formula else "counted, not computed"
+        )
+        rows.append([f"<code>{escaped(name)}</code>", escaped(definition.about), formula])
     legend = f'<p class="note">{escaped(" ".join(words.glossary(profile)))}</p>'
     head = ["metric", "meaning", "formula"]
     return legend + table_html(head, rows, wordy=True)

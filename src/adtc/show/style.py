@@ -60,7 +60,7 @@ _THOUSAND, _MILLION = 10**3, 10**6
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """A drawn figure; ``figure`` is matplotlib's own, for those who want to change it."""
+    """A painted figure; ``figure`` is matplotlib's own, for those who want to change it."""
 
     figure: Any
 
@@ -97,7 +97,7 @@ def matplotlib() -> Any:
 
 
 def styled() -> Any:
-    """Open a context in which matplotlib draws in our style."""
+    """Open a context in which matplotlib paints in our style."""
     return matplotlib().rc_context(_STYLE)
 
 

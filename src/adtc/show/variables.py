@@ -1,19 +1,23 @@
-"""Variables of all good trees: their picture, as plain lists and drawn, and their section."""
+"""Variables of all good trees: their picture, as plain lists and painted, and their section."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adtc.errors import QueryError
 from adtc.profiles.profile import Profile
+from adtc.profiles.reliance import ranges_of_profile
 from adtc.profiles.variables import Variable, Variables
-from adtc.profiles.writing import fixed, grouped
-from adtc.show.markup import escaped, list_html, table_html
+from adtc.profiles.writing import approximate, grouped, percentage
+from adtc.show.markup import bar_html, escaped, list_html, range_html, table_html
 from adtc.show.pictures import _Chart, _look, plot
 from adtc.show.style import BLUE, MARK, Picture
+from adtc.text import percent
 
 _MOST_BARS = 25  # variables in a picture
 _MOST_SETS = 12  # minimal sets in a report
 _MOST_CELLS = 5_000_000  # of a circuit that a report walks over
+_MOST_WALKED = 300_000  # of a circuit on which a report looks for the ends of reliance
 _ROW = 0.17  # inches per bar
 
 
@@ -40,11 +44,11 @@ def usage_data(variables: Variables) -> UsageData:
     """Compute what the picture of variables shows."""
     used = [one for one in variables.ranked() if one.possible]
     shown = used[:_MOST_BARS]
-    shares = [100 * one.share for one in shown if one.share is not None]
+    shares = [one.share for one in shown if one.share is not None]
     return UsageData(
         tuple(one.name for one in shown),
-        tuple(map(float, shares)),
-        tuple(f"{fixed(share, 1)} %" for share in shares),
+        tuple(float(100 * share) for share in shares),
+        tuple(map(percentage, shares)),
         tuple(one.necessary for one in shown),
         len(used) - len(shown),
     )
@@ -59,12 +63,12 @@ def _(thing: Variables, *, ax: Any = None, **look: Any) -> Picture:
         if not data.names:
             chart.say_none()
         else:
-            _draw_usage(chart, data)
+            _paint_usage(chart, data)
     return Picture(chart.figure)
 
 
-def _draw_usage(chart: _Chart, data: UsageData) -> None:
-    """Draw one bar per variable; necessary ones stand out."""
+def _paint_usage(chart: _Chart, data: UsageData) -> None:
+    """Paint one bar per variable; necessary ones stand out."""
     places = list(range(len(data.names)))
     colours = [MARK if necessary else BLUE for necessary in data.necessary]
     chart.ax.barh(places, data.shares, height=0.7, color=colours, linewidth=0)
@@ -75,17 +79,23 @@ def _draw_usage(chart: _Chart, data: UsageData) -> None:
     for place, share, text, necessary in zip(
         places, data.shares, data.texts, data.necessary, strict=True
     ):
-        said = "necessary" if necessary else text
+        label = "necessary" if necessary else text
         chart.ax.annotate(
-            said, (share, place), (2, 0), textcoords="offset points", fontsize=chart.size - 1,
+            label, (share, place), (2, 0), textcoords="offset points", fontsize=chart.size - 1,
             va="center",
         )  # fmt: skip
     if data.left_out:
         chart.write(f"{data.left_out} more", (124, len(places) - 0.45), (0, 1), "right")
 
 
-def variables_html(profile: Profile) -> str:
-    """Write which variables the good trees need and use, for a report."""
+def variables_html(profile: Profile, where: str | None = None) -> str:
+    """Write which variables the good trees need, use and rely on, for a report.
+
+    Parameters
+    ----------
+    where
+        The formula by which the profile was filtered after it was made, if it was.
+    """
     if not profile.count:
         return '<p class="empty">No tree exists, so no variable is tested.</p>'
     if profile.source is None:
@@ -93,7 +103,8 @@ def variables_html(profile: Profile) -> str:
             '<p class="empty">This profile was kept without its circuit, so its variables cannot '
             "be counted: save it with <code>circuit=True</code> (<code>--circuit</code>).</p>"
         )
-    if sum(len(level.cells.keys) for level in profile.source.circuit.levels[1:]) > _MOST_CELLS:
+    cells = sum(len(level.cells.keys) for level in profile.source.circuit.levels[1:])
+    if cells > _MOST_CELLS:
         return (
             '<p class="empty">The circuit of these trees is large: ask for variables by '
             "<code>adtc variables</code>.</p>"
@@ -106,7 +117,7 @@ def variables_html(profile: Profile) -> str:
             escaped(one.name),
             one.kind,
             grouped(one.trees_using),
-            "" if one.share is None else f"{fixed(100 * one.share, 1)} %",
+            "" if one.share is None else bar_html(float(one.share), percent(one.share)),
             grouped(one.trees_without),
         ]
         for one in used
@@ -119,6 +130,39 @@ def variables_html(profile: Profile) -> str:
         + (table_html(head, rows) + _levels_html(used) if used else "")
         + (f"<p>No good tree tests: {unused}.</p>" if unused else "")
         + _sets_html(found)
+        + (_reliance_html(profile, where, used) if used and cells <= _MOST_WALKED else "")
+    )
+
+
+def _reliance_html(profile: Profile, where: str | None, used: Sequence[Variable]) -> str:
+    """Write how much errors grow when a variable is shuffled, from the least to the most."""
+    try:
+        ranges = {one.column: one for one in ranges_of_profile(profile, where=where)}
+    except QueryError:  # least(...) means other trees where it is asked of a part of them
+        return ""
+    ends = {
+        one.name: (float(found.min), float(found.max))
+        for one in used
+        if (found := ranges[one.name]).min is not None and found.max is not None
+    }
+    if not ends:
+        return ""
+    least, most = min(low for low, _ in ends.values()), max(high for _, high in ends.values())
+    wide = most - least or 1.0
+    rows = [
+        [
+            escaped(name),
+            approximate(ranges[name].min),
+            range_html((low - least) / wide, (high - least) / wide),
+            approximate(ranges[name].max),
+        ]
+        for name, (low, high) in sorted(ends.items(), key=lambda item: -item[1][1])
+    ]
+    return (
+        '<h3>Reliance</h3><p class="note">The errors of a good tree with the values of a variable '
+        "shuffled among the people, on average over all pairs of them, divided by its errors as "
+        "they are: the least and the largest among all good trees. 1 means that it does not "
+        f"matter.</p>{table_html(['variable', 'least', '', 'largest'], rows)}"
     )
 
 

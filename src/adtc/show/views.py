@@ -150,10 +150,10 @@ def landscape(table: Crosstab, *, front: Front | None = None, of: int | None = N
     """
     if front is not None and not (len(table.x_bins) and len(table.y_bins)):
         front = None
-    drawn = heatmap_data(table, front=front)
+    shown = heatmap_data(table, front=front)
     view: View = {
-        "x": _axis(table.x_bins, drawn.x),
-        "y": _axis(table.y_bins, drawn.y),
+        "x": _axis(table.x_bins, shown.x),
+        "y": _axis(table.y_bins, shown.y),
         "counts": [[str(n) for n in row] for row in table.counts],
         "x_totals": [str(n) for n in table.x_totals],
         "y_totals": [str(n) for n in table.y_totals],
@@ -164,22 +164,22 @@ def landscape(table: Crosstab, *, front: Front | None = None, of: int | None = N
     }
     if front is not None:
         view["front"] = {
-            "name": drawn.line_name,
-            "steps": drawn.steps,
-            "line": [list(point) for point in drawn.line],
+            "name": shown.line_name,
+            "steps": shown.steps,
+            "line": [list(point) for point in shown.line],
             **front_view(front),
         }
     return view
 
 
-def _axis(bins: Any, drawn: Axis) -> View:
+def _axis(bins: Any, axis: Axis) -> View:
     return {
         "metric": bins.name,
         "labels": list(bins.labels),
         "kinds": [one.kind for one in bins],
-        "starts": list(drawn.starts),
-        "length": drawn.length if bins else 0,
-        "ticks": [asdict(tick) for tick in drawn.ticks],
+        "starts": list(axis.starts),
+        "length": axis.length if bins else 0,
+        "ticks": [asdict(tick) for tick in axis.ticks],
     }
 
 
@@ -252,9 +252,7 @@ def tree_view(drawn: "DrawnTree", *, row: int | None = None, small: int = 0) -> 
 def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
     """Follow one row of the table to its leaf."""
     if not 0 <= row < data.n_rows:
-        raise QueryError(
-            f"there is no row {row + 1:,}: the table has {data.n_rows:,} rows, counted from 1."
-        )
+        raise QueryError(f"there is no row {row:,}: the table has rows 0 to {data.n_rows - 1:,}.")
     known = known_values(data, row)
     leaf = model.leaves[int(model.apply(data)[row])]
     nodes, steps, node = [leaf.number], [], leaf
@@ -263,14 +261,14 @@ def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
         steps.append(_step(data.features[above.feature or 0], bool(node.branch), known))
         node = above
         nodes.append(node.number)
-    truth, said = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
+    truth, predicted = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
     view = {
-        "row": row + 1,
+        "row": row,
         "steps": steps[::-1],
         "known": list(known.values()),
-        "label": said,
+        "label": predicted,
         "truth": truth,
-        "right": truth == said,
+        "right": truth == predicted,
         "group": str(data.groups[int(data.z[row])]) if data.groups else None,
     }
     return view, nodes[::-1]

@@ -13,7 +13,7 @@ _DASHES = ("-", "--", "-.", ":")
 
 
 def paint_histogram(ax: Any, data: Histogram, size: float) -> None:
-    """Draw everybody as bars, and every group as an outline."""
+    """Paint everybody as bars, and every group as an outline."""
     whole, *groups = data.parts
     edges = [i / data.bins for i in range(data.bins + 1)]
     heights = [float(100 * share) for share in whole.shares]
@@ -29,7 +29,7 @@ def paint_histogram(ax: Any, data: Histogram, size: float) -> None:
 
 
 def paint_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
-    """Draw one falling curve per part; p(1 − p) is at most 1/4."""
+    """Paint one falling curve per part; p(1 − p) is at most 1/4."""
     end = max(0.25, *(float(part.values[-1]) for part in parts))  # of several classes more
     for at, part in enumerate(parts):
         colour, dash = (INK, "-") if at == 0 else _look(at - 1)
@@ -43,7 +43,7 @@ def paint_curves(ax: Any, parts: Sequence[CurvePart], size: float) -> None:
 
 
 def paint_multiplicity(ax: Any, data: MultiplicityCurve, size: float) -> None:
-    """Draw ambiguity and discrepancy as steps in the tolerance."""
+    """Paint ambiguity and discrepancy as steps in the tolerance."""
     xs = [float(100 * tolerance) for tolerance in data.tolerances]
     for at, (name, curve) in enumerate(
         {"ambiguity: some tree differs": data.ambiguity,

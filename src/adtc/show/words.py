@@ -146,14 +146,14 @@ def _schema(profile: Profile) -> Schema:
 def _cells(data: Mapping[str, Any], parts: list[str]) -> str:
     """Say in words which rows a contingency count has."""
     what = (("true label", "labels"), ("predicted label", "labels"), ("group", "groups"))
-    said = []
+    conditions = []
     for part, (kind, names) in zip(parts, what, strict=False):
         if part == "*":
             continue
         values, at = data[names], int(part.lstrip("~"))
         value = values[at] if at < len(values) else part
-        said.append(f"{kind} {'other than ' if part.startswith('~') else ''}{value}")
-    return f"number of rows with {', '.join(said)}" if said else "number of all rows"
+        conditions.append(f"{kind} {'other than ' if part.startswith('~') else ''}{value}")
+    return f"number of rows with {', '.join(conditions)}" if conditions else "number of all rows"
 
 
 def glossary(profile: Profile) -> list[str]:
@@ -163,28 +163,28 @@ def glossary(profile: Profile) -> list[str]:
     def numbered(values: list[str]) -> str:
         return ", ".join(f"{at} = {value}" for at, value in enumerate(values))
 
-    said = [
+    sentences = [
         "N with i,j is the number of rows with true label i and predicted label j "
         f"({numbered(data['labels'])}); a star stands for any value, ~1 for any but 1, and N alone "
         "is the number of all rows."
     ]
     if data["groups"]:
         groups = numbered(data["groups"])
-        said.append(f"A third index is the group by {data['sensitive']} ({groups}).")
+        sentences.append(f"A third index is the group by {data['sensitive']} ({groups}).")
     positive = _schema(profile).positive
     if positive is not None:
-        said.append(
+        sentences.append(
             f"The positive label is {data['labels'][positive]}. Precision is the share of positive "
             "predictions that are right, recall (the true positive rate) the share of truly "
             "positive rows predicted positive, and the selection rate the share of all rows "
             "predicted positive."
         )
     if data["groups"] and any(name in _GAPS for name in profile.metrics):
-        said.append(
+        sentences.append(
             "A gap is the largest rate of a group minus the smallest: 0 means that all groups are "
             "treated alike in this respect."
         )
-    return said
+    return sentences
 
 
 def title_of(profile: Profile) -> str:
@@ -210,7 +210,7 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
         table += f" Groups are told apart by {data['sensitive']} ({_listed(data['groups'])})."
     rows, size = space["min_rows_per_leaf"], space.get("max_size")
     most = f", at most {many(size, 'leaf', 'leaves')}," if size else ""
-    said = [
+    pairs = [
         ("Data", table),
         (
             "Trees",
@@ -228,7 +228,7 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
             + ".",
         ),
     ]  # fmt: skip
-    return said
+    return pairs
 
 
 def _conditions(profile: Profile, extra: str | None) -> str:
@@ -267,7 +267,8 @@ def conventions(run: RunRecord) -> list[str]:
         *(f"{part[0].upper()}{part[1:]}." for part in tests_in_words(space)),
         "A rate whose denominator is 0 is undefined: it satisfies no condition and is never shown "
         "as 0.",
-        "Numbers are exact: ratios are compared as fractions, and 0.1 means one tenth.",
+        f"{'Comparisons' if run.status in ('bounded', 'estimated') else 'Numbers'} are exact: "
+        f"ratios are compared as fractions, and 0.1 means one tenth.",
     ]
 
 
@@ -286,6 +287,7 @@ def record(run: RunRecord) -> list[tuple[str, str]]:
     ]
     return [
         ("Kind of answer", exact[run.status]),
+        *_inexact(run),
         *limits,
         ("Software", f"adtc {run.version}, {_ENGINES.get(run.engine, run.engine)} engine"),
         ("Time", f"{run.seconds:.2f} s"),
@@ -293,6 +295,24 @@ def record(run: RunRecord) -> list[tuple[str, str]]:
         ("Cells", f"{grouped(run.num_cells)} combinations of metric values kept (num_cells)"),
         ("Data fingerprint", str(run.data["fingerprint"])),
     ]
+
+
+def _inexact(run: RunRecord) -> list[tuple[str, str]]:
+    """List what repeats a bounded or an estimated run."""
+    told, details = [], run.details
+    if "width" in details:
+        told.append(("Steps", rows_text(details["width"])))
+    if "confidence" in details:
+        drawn = f"{many(details['draws'], 'tree')}, seed {run.seed}"
+        told.append(("Drawn", f"{drawn}; confidence {details['confidence']:g}"))
+    if "filtered" in details:
+        told.append(("Filtered after the run", " and ".join(f"({f})" for f in details["filtered"])))
+    return told
+
+
+def rows_text(rows: float) -> str:
+    """Write a number of rows, which may be a part of one."""
+    return f"{rows:,g} {'row' if rows == 1 else 'rows'}"
 
 
 def many(n: Any, one: str, several: str | None = None) -> str:

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "../mixture.h"
 #include "types.h"
 
 namespace adtc {

@@ -1,4 +1,4 @@
-// `Costs` as Python makes them, with the arrays they look at.
+// `Costs` as Python makes them, with the arrays they refer to.
 #pragma once
 
 #include "../costs.h"

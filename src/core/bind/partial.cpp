@@ -82,12 +82,14 @@ public:
             return BoundList{trees.join(place, ones.of<Key>(), zeros.of<Key>())};
         });
     }
-    BoundContext root(AnyKeys good) {
+    BoundContext root(AnyKeys good, Array<const Index, 1> ranks) {
+        if (ranks.shape(0) != 0 && ranks.shape(0) != good.shape(0))
+            throw nb::value_error("there is a rank for each good key, or none");
         return visit([&]<class Key>(PartialTrees<Key>& trees) {
             const bool wide = sizeof(Key) > sizeof(Index);
             if (good.ndim() != (wide ? 2u : 1u))
                 throw std::invalid_argument("the keys are not as wide as the circuit's");
-            return BoundContext{trees.root(std::span<const Key>(copied<Key>(good)))};
+            return BoundContext{trees.root(std::span<const Key>(copied<Key>(good)), span_of(ranks))};
         });
     }
     BoundContext below(At at, const BoundContext& context, const BoundList& child, const BoundList& sibling) {
@@ -107,6 +109,17 @@ public:
         const std::size_t n = found.features.size();
         const std::size_t limbs = n ? found.counts.size() / n : 1;
         return {to_numpy(std::move(found.features)), to_numpy(std::move(found.counts), {n, limbs})};
+    }
+    Index least_rank(const BoundContext& context, const BoundList& list) {
+        return visit([&]<class Key>(PartialTrees<Key>& trees) {
+            return trees.least_rank(ranked(context.of<Key>()), list.of<Key>());
+        });
+    }
+    std::tuple<NumpyArray<Index>, NumpyArray<Index>> split_ranks(At at, const BoundContext& context) {
+        const Position place = position(at);
+        SplitRanks found = visit(
+            [&]<class Key>(PartialTrees<Key>& trees) { return trees.split_ranks(place, ranked(context.of<Key>())); });
+        return {to_numpy(std::move(found.features)), to_numpy(std::move(found.ranks))};
     }
     /// Return for each of some keys how many trees of a list have it.
     NumpyArray<Limb> counts_of(const BoundList& list, AnyKeys keys) {
@@ -134,6 +147,11 @@ public:
     }
 
 private:
+    template <class Key>
+    static const Context<Key>& ranked(const Context<Key>& context) {
+        if (context.ranks.empty() && !context.weights.empty()) throw std::invalid_argument("the keys have no ranks");
+        return context;
+    }
     Position position(const At& at) const {
         const Position found{std::get<0>(at), std::get<1>(at), std::get<2>(at)};
         const Index literals = 2 * lattice_.features;
@@ -158,12 +176,14 @@ void bind_partial(nb::module_& module) {
         .def("every", &BoundPartialTrees::every, nb::arg("at"))
         .def("leaf", &BoundPartialTrees::leaf, nb::arg("at"), nb::arg("label"))
         .def("join", &BoundPartialTrees::join, nb::arg("at"), nb::arg("ones"), nb::arg("zeros"))
-        .def("root", &BoundPartialTrees::root, nb::arg("good"))
+        .def("root", &BoundPartialTrees::root, nb::arg("good"), nb::arg("ranks"))
         .def("below", &BoundPartialTrees::below, nb::arg("at"), nb::arg("context"), nb::arg("child"),
              nb::arg("sibling"))
         .def("count", &BoundPartialTrees::count, nb::arg("context"), nb::arg("trees"))
         .def("counts_of", &BoundPartialTrees::counts_of, nb::arg("trees"), nb::arg("keys"))
         .def("split_counts", &BoundPartialTrees::split_counts, nb::arg("at"), nb::arg("context"))
+        .def("least_rank", &BoundPartialTrees::least_rank, nb::arg("context"), nb::arg("trees"))
+        .def("split_ranks", &BoundPartialTrees::split_ranks, nb::arg("at"), nb::arg("context"))
         .def("child", &BoundPartialTrees::child, nb::arg("at"), nb::arg("feature"), nb::arg("negative"));
 }
 

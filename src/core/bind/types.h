@@ -1,4 +1,4 @@
-// The values that Python hands to the core again and again, with the arrays they stand on.
+// Values that Python passes to the core repeatedly, with the arrays they refer to.
 #pragma once
 
 #include "../lattice.h"

@@ -201,9 +201,9 @@ def opened_csv(path: Path, sep: str | None, header: bool) -> Iterator[CsvFile]:
                 start = start._replace(content=without_mark(raw, sep))
             yield CsvFile(path, file, stream, start)
     except (pa.ArrowException, OSError) as error:
-        told = one_line(error)
-        if found := _FIELDS.search(told):
-            told = f"row {found[1]} has {found[3]} fields, but {found[2]} were expected"
-        elif "UTF8" in told:
-            told = "it is not UTF-8 text; convert it, for example with iconv"
-        raise DataError(f"'{path}' cannot be read as CSV: {told}.") from None
+        reason = one_line(error)
+        if found := _FIELDS.search(reason):
+            reason = f"row {found[1]} has {found[3]} fields, but {found[2]} were expected"
+        elif "UTF8" in reason:
+            reason = "it is not UTF-8 text; convert it, for example with iconv"
+        raise DataError(f"'{path}' cannot be read as CSV: {reason}.") from None

@@ -92,7 +92,8 @@ def check_alike(files: Sequence[Path], schemas: Sequence[Any]) -> None:
                 f"have the same columns."
             )
         for name in first.names:
-            one, other = first.field(name).type, schema.field(name).type
+            # of a name that occurs twice, which is refused later, the first is compared
+            one, other = (s.field(s.get_all_field_indices(name)[0]).type for s in (first, schema))
             if one != other and len({_kind(one), _kind(other)} - {"null"}) > 1:
                 raise DataError(
                     f"column '{name}' is {other} in '{file}', but {one} in '{files[0]}'; files of "
@@ -100,12 +101,12 @@ def check_alike(files: Sequence[Path], schemas: Sequence[Any]) -> None:
                 )
 
 
-def _kind(kind: Any) -> str:
+def _kind(dtype: Any) -> str:
     """Name what a type is read as."""
     import pyarrow.types as pt
 
-    if pt.is_dictionary(kind):
-        return _kind(kind.value_type)
-    if pt.is_integer(kind) or pt.is_floating(kind) or pt.is_decimal(kind):
+    if pt.is_dictionary(dtype):
+        return _kind(dtype.value_type)
+    if pt.is_integer(dtype) or pt.is_floating(dtype) or pt.is_decimal(dtype):
         return "number"
-    return "text" if "string" in str(kind) else str(kind)
+    return "text" if "string" in str(dtype) else str(dtype)

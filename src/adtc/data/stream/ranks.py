@@ -38,9 +38,9 @@ def keys_of(values: Numbers) -> npt.NDArray[np.uint64]:
     return np.where(bits & _SIGN, ~bits, bits | _SIGN)
 
 
-def values_of(keys: npt.NDArray[np.uint64], kind: Any) -> Numbers:
+def values_of(keys: npt.NDArray[np.uint64], dtype: Any) -> Numbers:
     """Turn keys back into numbers."""
-    if np.dtype(kind).kind == "i":
+    if np.dtype(dtype).kind == "i":
         return (keys ^ _SIGN).view(np.int64)
     return np.where(keys & _SIGN, keys ^ _SIGN, ~keys).view(np.float64)
 
@@ -73,7 +73,7 @@ class Buckets:
         if not len(values):
             return
         if values.dtype != self.edges.dtype:
-            values = self._same_kind(values)
+            values = self._same_dtype(values)
         buckets = np.searchsorted(self.edges, values, side="right")
         starts = np.flatnonzero(np.diff(buckets, prepend=-1))
         here, ends = buckets[starts], np.append(starts[1:], len(values)) - 1
@@ -86,7 +86,7 @@ class Buckets:
             kept = self._collects[buckets]
             self._found = summed(self._found, (values[kept], rows[kept], weights[kept]))
 
-    def _same_kind(self, values: Numbers) -> Numbers:
+    def _same_dtype(self, values: Numbers) -> Numbers:
         """Count floats from now on if floats come among whole numbers."""
         if self.edges.dtype.kind == "i":
             self.edges, self.low, self.high = (
@@ -187,15 +187,15 @@ def runs_of(ascending: Numbers) -> tuple[Numbers, Rows]:
     return ascending[starts], starts
 
 
-def above(points: Sequence[float], kind: Any) -> Numbers:
-    """Give the least number of a kind above each point: the edge that cuts ``x <= point``.
+def above(points: Sequence[float], dtype: Any) -> Numbers:
+    """Give the least number of a dtype above each point: the edge that cuts ``x <= point``.
 
     Examples
     --------
     >>> above([2, 2.5], np.int64).tolist(), above([2.0], np.float64).tolist()
     ([3, 3], [2.0000000000000004])
     """
-    if np.dtype(kind).kind == "i":
+    if np.dtype(dtype).kind == "i":
         ends = np.iinfo(np.int64)
         return np.array(
             [min(int(np.floor(p)) + 1, ends.max) for p in points if p >= ends.min], np.int64

@@ -17,13 +17,13 @@ from adtc.data.identifiers import identifiers
 from adtc.data.outline import Encoded, Seen
 from adtc.data.references import Spelled
 from adtc.data.stream.batches import Batches, Watch
-from adtc.data.stream.placing import (
+from adtc.data.stream.encoding import (
     FeatureColumn,
     Layout,
-    Places,
+    ValueEncoder,
     feature_words,
+    interval_encoder,
     one_each,
-    stretched,
 )
 from adtc.data.stream.runs import Run, Runs
 from adtc.data.stream.tally import Summary
@@ -119,7 +119,7 @@ class StreamSheet:
         return self.reading_of.weights
 
     @property
-    def told_twice(self) -> tuple[str, ...]:
+    def repeated(self) -> tuple[str, ...]:
         """No column: in a stream, columns of one name cannot be compared, and are refused."""
         return ()
 
@@ -139,12 +139,12 @@ class StreamSheet:
     @property
     def reading(self) -> str:
         """Say how the table was read, and what is estimated."""
-        told = f"{self.n_rows:,} rows were read in batches; all counts and cuts are exact"
+        sentence = f"{self.n_rows:,} rows were read in batches; all counts and cuts are exact"
         many = [c for c in self.columns if not self.summaries[c].complete]
         if not many:
-            return told
+            return sentence
         listed = ", ".join(f"'{c}'" for c in many[:3]) + ", …" * (len(many) > 3)  # noqa: PLR2004
-        return f"{told}, the number of different values of {listed} is estimated within 5 %"
+        return f"{sentence}, the number of different values of {listed} is estimated within 5 %"
 
     def chosen(self, column: str) -> bool:
         """Tell whether the user said how to read a column, by its type or its cuts."""
@@ -235,14 +235,14 @@ class Encoder:
 
     def words(self, batch: Any) -> Words:
         """Write the rows of a batch as words."""
-        places = ((own, own.places.of(batch.column(c))) for c, own in self.columns.items())
-        return self.layout.words([*self.codes(batch), *(own.digits[at] for own, at in places)])
+        codes = ((own, own.encoder.encode(batch.column(c))) for c, own in self.columns.items())
+        return self.layout.words([*self.codes(batch), *(own.digits[at] for own, at in codes)])
 
     def codes(self, batch: Any) -> list[Rows]:
         """Code labels, groups and other labels of the rows of a batch."""
         nothing = np.zeros(batch.num_rows, np.int64)
         return [
-            nothing if role is None else role[1][role[0].of(batch.column(role[0].column.name))]
+            nothing if role is None else role[1][role[0].encode(batch.column(role[0].column.name))]
             for role in self._roles
         ]
 
@@ -307,9 +307,9 @@ def merge_rows(sheet: StreamSheet) -> StreamSheet:
         digits = encoder.codes(batch)
         kinds = digits[0] * n_groups + digits[1]
         for name, own in encoder.columns.items():
-            places = own.places.of(batch.column(name))
-            digits.append(own.digits[places])
-            np.add.at(crossed[name], own.cells[places] * n_kinds + kinds, weights)
+            codes = own.encoder.encode(batch.column(name))
+            digits.append(own.digits[codes])
+            np.add.at(crossed[name], own.cells[codes] * n_kinds + kinds, weights)
         runs.add(encoder.layout.words(digits), weights)
     shaped = {c: counts.reshape(-1, n_kinds).T for c, counts in crossed.items()}
     return replace(sheet, made=encoder, run=runs.merged(), crossed=shaped)
@@ -317,17 +317,17 @@ def merge_rows(sheet: StreamSheet) -> StreamSheet:
 
 def _coded(
     column: Column | None, coding: Coding | None, reading: Reading
-) -> tuple[Places, Rows] | None:
+) -> tuple[ValueEncoder, Rows] | None:
     """Prepare labels or groups; None without such a column."""
     if column is None or coding is None:
         return None
     parse = reading.parses(column.name)
     if coding.cuts:
-        places = stretched(column.numbers(), coding.cuts, reading.na, parse=parse)
-        return places, coding.codes(places.alike()).astype(np.int64)
-    places = Places(one_each(column), reading.na, parse)
-    return places, coding.codes(places.column).astype(np.int64)
+        encoder = interval_encoder(column.numbers(), coding.cuts, reading.na, parse=parse)
+        return encoder, coding.codes(encoder.representatives()).astype(np.int64)
+    encoder = ValueEncoder(one_each(column), reading.na, parse)
+    return encoder, coding.codes(encoder.column).astype(np.int64)
 
 
-def _coded_by(column: Column, codes: Rows, reading: Reading) -> tuple[Places, Rows]:
-    return Places(one_each(column), reading.na, reading.parses(column.name)), codes
+def _coded_by(column: Column, codes: Rows, reading: Reading) -> tuple[ValueEncoder, Rows]:
+    return ValueEncoder(one_each(column), reading.na, reading.parses(column.name)), codes

@@ -3,7 +3,7 @@
 The first pass adds up what every column holds (``tally``); kinds, cuts, categories, labels and
 groups follow from that as they would from the table in memory. Columns of very many numbers are
 passed over once more for exact cuts (``ranks``). The last pass gives each row its features
-(``placing``) and merges equal rows (``runs``): memory is bounded by the distinct rows.
+(``encoding``) and merges equal rows (``runs``): memory is bounded by the distinct rows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -194,11 +194,11 @@ class Tally:
         try:
             column.numbers()
         except DataError as error:
-            told = str(error)
+            sentence = str(error)
         else:  # truth values
-            told = f"column '{self.name}' should hold numbers."
+            sentence = f"column '{self.name}' should hold numbers."
         return DataError(
-            f"{told.removesuffix('.')} (up to row {start:,} it held numbers, more than "
+            f"{sentence.removesuffix('.')} (up to row {start:,} it held numbers, more than "
             f"{self.most:,} different ones)."
         )
 

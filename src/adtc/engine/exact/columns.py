@@ -167,6 +167,30 @@ def least_at(value: Ratios, sign: int) -> int | None:
     return best
 
 
+def ascending_rows(value: Ratios) -> npt.NDArray[np.intp]:
+    """Put the rows that are defined in order; those of equal values come in any order.
+
+    Floats propose an order, and whole numbers confirm it where two floats are close.
+
+    Examples
+    --------
+    >>> ascending_rows(Ratios(np.array([2, 1, 1, 0]), np.array([3, 1, 2, 0]))).tolist()
+    [2, 0, 1]
+    """
+    near = floats(value)
+    near[(value.bottom == 0).astype(bool)] = np.inf  # last
+    rows = np.argsort(near)[: np.count_nonzero(value.bottom)]
+    near = near[rows]
+    close = np.flatnonzero(near[1:] - near[:-1] <= 2 * _ROUNDED * np.abs(near[1:]))
+    left, right = (Ratios(value.top[at], value.bottom[at]) for at in (rows[close], rows[close + 1]))
+    differ = ((left.top != right.top) | (left.bottom != right.bottom)).astype(bool)
+    left, right = (Ratios(part.top[differ], part.bottom[differ]) for part in (left, right))
+    if bool(less(right, left).any()):
+        found = [Fraction(int(value.top[row]), int(value.bottom[row])) for row in rows]
+        rows = rows[sorted(range(len(found)), key=found.__getitem__)]
+    return rows
+
+
 def floats(value: Ratios) -> npt.NDArray[np.float64]:
     """Return a column as floats, each off by less than 2^−50 of itself; undefined becomes 0."""
     undefined = (value.bottom == 0).astype(bool)

@@ -115,16 +115,16 @@ class Checkpoint:
         self._said.update(new)
         return new
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return what a record tells."""
-        told: dict[str, Any] = {"reused": self.reused, "written": self.written}
-        return {**told, "notes": self.notes} if self.notes else told
+        fields: dict[str, Any] = {"reused": self.reused, "written": self.written}
+        return {**fields, "notes": self.notes} if self.notes else fields
 
     def complete(self, stage: Stage, units: range, monitor: "Monitor") -> None:
         """Have some units of a stage done: taken from files, or computed and kept."""
         key, done = stage.key, units.start
         gaps = []
-        for some in self._kept(stage.name, key, units):
+        for some in self._parts_in(stage.name, key, units):
             if some.start >= done and self._load(stage, key, some):
                 gaps.append(range(done, some.start))
                 done = some.stop
@@ -137,7 +137,7 @@ class Checkpoint:
         run_jobs(writer.work, parts, f"parts of {stage.name}", monitor)
         writer.flush()
 
-    def _kept(self, name: str, key: str, units: range) -> list[range]:
+    def _parts_in(self, name: str, key: str, units: range) -> list[range]:
         """List the parts of a stage that lie in the folder and within some units."""
         matches = map(_NAME.fullmatch, _listed(self.folder))
         found = (

@@ -24,11 +24,11 @@ from adtc.engine.circuit import Circuit, worth_a_split
 from adtc.engine.executors.parts import FIELDS, Array, Arrays
 from adtc.engine.lattice import Features, path_counts
 from adtc.engine.levels import (
-    Ground,
     LastLevel,
     Level,
+    MemoryAccount,
     Piece,
-    Room,
+    TensorInputs,
     joined,
     level_of,
     upper_level,
@@ -138,7 +138,7 @@ def least_values(of: Bounds) -> list[int]:
 
 
 class Base(NamedTuple):
-    """What the tensors stand on, as it travels: see `Ground`."""
+    """What tensors are made from, as it travels: see `TensorInputs`."""
 
     table: Shipped
     lattice: Shipped
@@ -151,10 +151,10 @@ class Base(NamedTuple):
     splitting: Array
     live_paths: tuple[int, ...]
 
-    def ground(self, *, root_leaf: bool | None = None, live: Array | None = None) -> Ground:
-        """Make the ground; without a leaf at the root, or with other live paths, if so told."""
+    def inputs(self, *, root_leaf: bool | None = None, live: Array | None = None) -> TensorInputs:
+        """Make the inputs, perhaps without a leaf at the root or with other live paths."""
         leaf = {} if root_leaf is None else {"root_leaf": root_leaf}
-        return Ground(
+        return TensorInputs(
             land(self.table),
             land(self.lattice),
             land(self.leaves, **leaf),
@@ -201,9 +201,11 @@ def live_paths(of: Base) -> tuple[int, ...]:
 
 def last_part(of: Base, features: tuple[int, int], memory: int | None) -> Piece:
     """Make the tensors of the last level for the paths that start with some features."""
-    ground, monitor = of.ground(), watch(memory)
+    inputs, monitor = of.inputs(), watch(memory)
     with monitor.translated():
-        return LastLevel(ground, Room(monitor), ground.lattice.levels).part(range(*features))
+        return LastLevel(inputs, MemoryAccount(monitor), inputs.lattice.levels).part(
+            range(*features)
+        )
 
 
 class Joined(NamedTuple):
@@ -229,14 +231,14 @@ def last_joined(pieces: list[Piece]) -> Joined:
 
 def upper_joined(of: Base, level: int, below: Joined, pieces: list[Piece]) -> Joined:
     """Put the parts of a level above the last together, and bound its trees."""
-    _, totals = _upper(of.ground(), level, below, watch(None))
+    _, totals = _upper(of.inputs(), level, below, watch(None))
     piece = joined(pieces)
     return Joined(piece, totals, below.scanned + int(piece.scanned[0]))
 
 
-def _upper(ground: Ground, level: int, below: Joined, monitor: Monitor) -> tuple[Any, Array]:
-    size = path_counts(ground.lattice)[level + 1]
-    return upper_level(ground, level, below.level(size), below.totals, Room(monitor))
+def _upper(inputs: TensorInputs, level: int, below: Joined, monitor: Monitor) -> tuple[Any, Array]:
+    size = path_counts(inputs.lattice)[level + 1]
+    return upper_level(inputs, level, below.level(size), below.totals, MemoryAccount(monitor))
 
 
 def upper_part(
@@ -244,7 +246,7 @@ def upper_part(
 ) -> Piece:
     """Make the tensors of some live paths of a level from those below."""
     monitor = watch(memory)
-    stage, _ = _upper(of.ground(), level, below, monitor)
+    stage, _ = _upper(of.inputs(), level, below, monitor)
     with monitor.translated():
         piece: Piece = stage.part(range(*paths))
     return piece
@@ -257,14 +259,14 @@ def root_part(of: Base, below: Joined, features: tuple[int, int], memory: int | 
     range. Numbers have as many limbs as those of the whole root.
     """
     monitor, units = watch(memory), range(*features)
-    whole = of.ground()
+    whole = of.inputs()
     stage, _ = _upper(whole, 0, below, monitor)
     live = whole.live.copy()
     literals = live[1 : 1 + 2 * whole.lattice.features]
     literals[: 2 * units.start] = False
     literals[2 * units.stop :] = False
     leaf = whole.leaves.root_leaf and units.start == 0
-    stage.ground = of.ground(root_leaf=leaf, live=live)
+    stage.inputs = of.inputs(root_leaf=leaf, live=live)
     with monitor.translated():
         piece: Piece = stage.part(range(len(stage.nodes)))
     return piece
@@ -292,13 +294,13 @@ def piece_of(level: Piece | Joined) -> Piece:
 
 def assembled(of: Base, features: Features, levels: list[Piece | Joined]) -> Circuit:
     """Put a circuit together; its plan stays where the question was asked."""
-    ground = of.ground()
-    exists = np.zeros(len(ground.live), bool)  # nothing that walks a circuit asks for these
-    inside = Inside(ground.counts, np.zeros((0, len(exists)), np.int64), exists)
+    inputs = of.inputs()
+    exists = np.zeros(len(inputs.live), bool)  # nothing that walks a circuit asks for these
+    inside = Inside(inputs.counts, np.zeros((0, len(exists)), np.int64), exists)
     prepared = Prepared(
-        cast(Any, None), features, ground.table, ground.lattice, ground.leaves, inside
+        cast(Any, None), features, inputs.table, inputs.lattice, inputs.leaves, inside
     )
-    laid = map(level_of, map(piece_of, levels), path_counts(ground.lattice))
+    laid = map(level_of, map(piece_of, levels), path_counts(inputs.lattice))
     return Circuit(prepared, of.outside, tuple(laid), 0)
 
 

@@ -1,7 +1,7 @@
 """Workers for a run: started on this machine, or found at an address.
 
 What a scheduler is sent, it executes; so one on this machine listens to this machine alone, and
-one elsewhere is spoken to under TLS, or if somebody insists.
+one elsewhere is contacted under TLS only, unless the user insists.
 """
 
 import ipaddress

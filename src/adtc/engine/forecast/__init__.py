@@ -1,1 +1,1 @@
-"""What a question will cost, told before it runs: estimates, refusals, explanations."""
+"""What a question will cost, before it runs: estimates, refusals, explanations."""

@@ -1,4 +1,4 @@
-"""What would make a question fit, told at once: nothing is run, only paths and pairs are counted.
+"""What would make a question fit, at once: nothing is run, only paths and pairs are counted.
 
 The least that a question costs follows from its depth and its features alone: the paths above the
 last two levels, and the pairs of features below each of the deepest ones. Less depth, more rows
@@ -6,7 +6,7 @@ per leaf or fewer features are tried on that number.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -16,20 +16,19 @@ import numpy.typing as npt
 
 from adtc.data import Data
 from adtc.engine.forecast.layout import time_in_words
-from adtc.engine.forecast.pricing import bounds_seconds, last_seconds
-from adtc.engine.lattice import distinct_features, ones_of, rows_of
-from adtc.engine.plan import Plan, make_plan
+from adtc.engine.forecast.pricing import bounds_bytes, bounds_seconds, last_seconds
+from adtc.engine.lattice import count_splitting, ones_of
+from adtc.engine.monitor import Monitor
+from adtc.engine.plan import Plan
 from adtc.engine.query import Space
-from adtc.engine.run import opened
+from adtc.errors import FoundToFitError, LimitError
 
 if TYPE_CHECKING:
     from adtc.engine.forecast.explain import Explanation
 
-LONG = 3600.0  # seconds from which on a run is announced
 FITS = 60.0  # seconds that nobody minds
 _CONSTRAINT = "a constraint, such as error <= 1.05 * least(error): what it saves is not foreseen"
 _TIGHTER = "a tighter constraint: what it saves is not foreseen"
-_HARDLY = 5e10  # pairs of features below all paths that no machine takes an hour for
 _CLOSED = 2  # levels above the leaves that the fast engine takes in one step
 _SHARES = (0.01, 0.02, 0.03, 0.05, 0.08, 0.1, 0.12, 0.15, 0.2, 0.25, 0.3, 0.4)
 
@@ -58,6 +57,8 @@ class Least:
         Those left when features that cannot split are dropped and twins are merged.
     axes, budgets
         How many the plan has: without axes every tensor is one cell.
+    groups, memory
+        Kinds of rows that are counted on each path, and the bytes that the paths may take.
     """
 
     ones: npt.NDArray[np.int64]
@@ -67,12 +68,20 @@ class Least:
     features: int
     axes: int
     budgets: int
+    groups: int = 1
+    memory: float = math.inf
 
     def seconds(self, features: int | None = None, depth: int | None = None) -> float:
         """Foresee the least time, of this question or one with fewer features or less depth."""
         features = self.features if features is None else features
         paths = levels_of(features, self.depth if depth is None else depth)
         return bounds_seconds(paths, self.budgets, features) + last_seconds(features, paths[-1])
+
+    def _fits(self, limit: float, features: int, depth: int) -> bool:
+        """Tell whether a question with fewer features or less depth fits, tensors aside."""
+        paths = levels_of(features, depth)
+        needed = bounds_bytes(paths, self.groups, self.budgets)
+        return needed <= self.memory and self.seconds(features, depth) <= limit
 
     def advice(self, limit: float | None = None) -> tuple[str, ...]:
         """Name changes that would make the question fit into so many seconds, each with its time.
@@ -93,8 +102,8 @@ class Least:
 
     def _shallower(self, limit: float) -> Iterator[str]:
         for depth in range(self.depth - 1, 0, -1):
-            if (seconds := self.seconds(depth=depth)) <= limit:
-                yield f"depth at most {depth}: {self._about(seconds)}"
+            if self._fits(limit, self.features, depth):
+                yield f"depth at most {depth}: {self._about(self.seconds(depth=depth))}"
                 return
 
     def _rarer(self, limit: float) -> Iterator[str]:
@@ -102,17 +111,19 @@ class Least:
             minsup = math.ceil(Fraction(str(share)) * self.total)
             left = int(np.count_nonzero((minsup <= self.ones) & (self.ones <= self.total - minsup)))
             left = min(left, self.features)
-            if minsup > self.minsup and left and (seconds := self.seconds(left)) <= limit:
-                yield f"relminsup {share:g} leaves {left:,} features: {self._about(seconds)}"
+            if minsup > self.minsup and left and self._fits(limit, left, self.depth):
+                about = self._about(self.seconds(left))
+                yield f"relminsup {share:g} with {left:,} features left: {about}"
                 return
 
     def _fewer(self, limit: float) -> Iterator[str]:
         low, high = 0, self.features  # so many fit, so many do not
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self.seconds(middle) <= limit else (low, middle)
+            fits = self._fits(limit, middle, self.depth)
+            low, high = (middle, high) if fits else (low, middle)
         if low > self.depth:
-            told = f"at most {low:,} features (fewer bins, cuts or columns)"
+            told = f"at most {low:,} features by fewer bins, cuts or columns"
             yield f"{told}: {self._about(self.seconds(low))}"
 
     def _about(self, seconds: float) -> str:
@@ -150,29 +161,58 @@ def unforeseen(explanation: "Explanation") -> dict[str, Any]:
     return costs
 
 
-def announcement(data: Data, space: Space, *, constrained: bool = False) -> str | None:
-    """Say before a run without limits that it will take long, and what would take less.
+def advised(
+    error: LimitError,
+    data: Data,
+    space: Space,
+    *,
+    axes: int,
+    budgets: int,
+    monitor: Monitor,
+) -> LimitError:
+    """Let a refusal name what would fit, in place of advice that suits any question.
 
-    A constraint or an objective leaves an unknown number of paths; then the bounds alone count.
+    Parameters
+    ----------
+    axes, budgets
+        How many the question has, as far as they are known.
     """
-    paths = levels_of(data.n_features, space.max_depth)
-    if sum(paths) * data.n_features**2 < _HARDLY:
-        return None
-    with opened(data, space, {"ask": "explain"}) as run:
-        question = run.narrowed(run.ask())
-    if question is None:
-        return None
-    plan = make_plan(question)
-    rows = rows_of(data, plan.groups, merge=False)
-    features = distinct_features(rows, question.minsup, allowed=question.allowed)
-    least = least_of(plan, data, len(features.twins))
-    seconds = least.seconds()
-    if constrained:
-        paths = levels_of(least.features, least.depth)
-        seconds = bounds_seconds(paths, 1, least.features)
-    if seconds < LONG:
-        return None
-    return (
-        f"this may take about {time_in_words(seconds)} on one thread. Cheaper: "
-        f"{'; '.join(least.advice())}. Ctrl-C stops it; --time-limit answers with what is finished."
+    minsup = space.min_support(data.total)
+    features = count_splitting(data, minsup)
+    if isinstance(error, FoundToFitError) or not features or not space.max_depth:
+        return error
+    least = Least(
+        ones_of(data),
+        data.total,
+        minsup,
+        space.max_depth,
+        features,
+        axes=axes,
+        budgets=budgets,
+        groups=len(data.labels) * max(1, len(data.groups)),
+        memory=monitor.memory,
     )
+    stopped = str(error).partition(": ")[0].rstrip(".")
+    told = [_in_brackets(one) for one in least.advice(monitor.time_limit)]
+    if monitor.time_limit is not None or monitor.memory_limit is not None:
+        told.append("a higher limit")
+    return FoundToFitError(refusal_text(stopped, told))
+
+
+def refusal_text(stopped: str, remedies: Iterable[str]) -> str:
+    """Write the sentence of a refusal: what does not fit, and what would.
+
+    Examples
+    --------
+    >>> refusal_text("the table is too large", ["depth at most 3", "fewer rows"])
+    'the table is too large: ask for depth at most 3, or fewer rows.'
+    """
+    told = [*remedies]
+    listed = ", ".join(told[:-1]) + ", or " * (len(told) > 1) + told[-1]
+    return f"{stopped}: ask for {listed}."
+
+
+def _in_brackets(advice: str) -> str:
+    """Put what a change costs behind it: "depth at most 3 (about 2 s)"."""
+    change, _, cost = advice.partition(": ")
+    return f"{change} ({cost})" if cost else change

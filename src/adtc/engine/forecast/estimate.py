@@ -1,4 +1,4 @@
-"""How large the tensors of a circuit will be, told before any of them is made.
+"""How large the tensors of a circuit will be, before any of them is made.
 
 Two answers, both from the bounds passes alone. `ceiling` bounds trees and cells of every level
 from above; where that fits, nothing more is asked. Otherwise trees are drawn (see

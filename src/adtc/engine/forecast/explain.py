@@ -32,6 +32,7 @@ from adtc.engine.forecast.pricing import (
     tensor_bytes,
     tensor_seconds,
 )
+from adtc.engine.forecast.sharing import estimate_fits, fits_memory
 from adtc.engine.forecast.wording import (
     AxisRange,
     FilteredAtom,
@@ -46,7 +47,7 @@ from adtc.engine.plan.narrow import by_depth
 from adtc.engine.plan.pushing import parts_of
 from adtc.engine.prepare import Prepared, prepare
 from adtc.engine.query import Definitions, Question, Space
-from adtc.engine.record import RunRecord, Status, tests_told
+from adtc.engine.record import RunRecord, Status, tests_in
 from adtc.engine.run import Engine, fast_question, opened
 from adtc.engine.switches import Switches
 from adtc.errors import TooLargeError
@@ -150,7 +151,7 @@ class Explanation:
         )
         tensors = record.details.get("tensors", {})
         by_level = tuple(
-            Compared(f"cells, level {level}", _whole(self.level_cells, level), int(found))
+            Compared(f"cells, level {level}", _rounded(self.level_cells, level), int(found))
             for level, found in enumerate(tensors.get("cells", ()))
         )
         memory = (
@@ -163,7 +164,7 @@ class Explanation:
                 *levels,
                 *by_level,
                 Compared("cell_scan", self.pairs, record.cell_scan),
-                Compared("num_cells", _whole((self.cells,), 0), record.num_cells),
+                Compared("num_cells", _rounded((self.cells,), 0), record.num_cells),
                 *memory,
                 Compared("seconds", self.seconds, round(record.seconds, 3)),
             )
@@ -278,7 +279,7 @@ def explain(
         max_depth=space.max_depth,
         min_rows_per_leaf=question.minsup,
         max_size=space.max_size,
-        tests=tuple(tests_in_words(tests_told(space))),
+        tests=tuple(tests_in_words(tests_in(space))),
         tables=tuple((name, table.total) for name, table in data.tables),
         number_bits=bits_of_all_trees(space.max_depth, usable, question.schema.labels),
         **details,
@@ -358,18 +359,20 @@ def _tried(
 def _status(explanation: Explanation, monitor: Monitor) -> Status | Literal["unknown"] | None:
     """Say what kind of answer a question would get within limits.
 
-    A question that does not fit is answered for the deepest depth that does; where that is hardly
-    foreseen, only bounds known from the start are left.
+    A question that does not fit is answered for the deepest depth that does; where metrics are
+    asked for and there is time, drawn trees tell about the asked one (`sharing`).
     """
-    needed = (explanation.memory or 0) + (explanation.tensor_memory or 0)
     left = monitor.time_left
-    fits = explanation.refusal is None and needed <= monitor.memory
+    fits = fits_memory(explanation, monitor)
     fits = fits and (left is None or explanation.seconds <= left * monitor.threads)
     if fits:
         return (
             "exact" if explanation.engine == "spec" or explanation.cells is not None else "unknown"
         )
-    return "partial" if monitor.answers else None
+    if not monitor.answers:
+        return None
+    drawn = bool(explanation.axes) and estimate_fits(explanation, monitor)
+    return "estimated" if drawn else "partial"
 
 
 def analyze(
@@ -430,7 +433,7 @@ def _all_filtered(told: Formula) -> tuple[FilteredAtom, ...]:
     return tuple(FilteredAtom(str(part), reason) for part in parts_of(told))
 
 
-def _whole(numbers: Sequence[float | None] | None, at: int) -> int | None:
+def _rounded(numbers: Sequence[float | None] | None, at: int) -> int | None:
     """Return an estimate as a whole number, if there is one."""
     if numbers is None or at >= len(numbers) or (found := numbers[at]) is None:
         return None

@@ -110,8 +110,13 @@ def _status(e: "Explanation") -> str:
             return "exact"
         case "partial":
             return (
-                "partial: it does not fit the limits, so the answer would be that of the deepest "
-                "depth that fits, with bounds or an estimate for the asked one"
+                "partial: it does not fit the limits, so the deepest depth that fits would be "
+                "counted exactly, and trees drawn as deep as time allows"
+            )
+        case "estimated":
+            return (
+                "estimated: it does not fit the limits, so trees of the asked depth would be drawn "
+                "first, and then the deepest depth that fits counted exactly"
             )
         case "unknown":
             return "unknown: how large its tensors are was not foreseen, so it may not fit"

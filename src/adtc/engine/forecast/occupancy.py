@@ -1,4 +1,4 @@
-"""How many cells a number of trees fill, told from some of them that were drawn uniformly.
+"""How many cells a number of trees fill, estimated from a uniform draw of them.
 
 Counting the kinds among draws sees only cells that many trees share. So space is divided instead,
 into boxes of a few draws each: a box of V possible cells that holds λ·V trees has V·(1 − e^−λ)

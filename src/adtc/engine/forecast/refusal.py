@@ -16,6 +16,7 @@ from adtc.algebra.affine import Affine, parts
 from adtc.algebra.formula import Term
 from adtc.algebra.metrics import SIZE
 from adtc.engine.bounds import Outside
+from adtc.engine.forecast.advice import refusal_text
 from adtc.engine.forecast.estimate import (
     Ceiling,
     Sample,
@@ -31,7 +32,7 @@ from adtc.engine.plan import Plan, terms_of
 from adtc.engine.plan.narrow import without_depth
 from adtc.engine.prepare import Prepared, leaves_of
 from adtc.engine.switches import Switches
-from adtc.errors import LimitError
+from adtc.errors import FoundToFitError
 
 _PILOT, _MOST = 100, 256_000  # attempts
 _TREES_PER_ATTEMPT = 50_000  # drawing a tree takes as long as counting so many
@@ -42,7 +43,7 @@ _SHARES = (1, 2, 3, 5, 8, 10, 12, 15, 20, 25, 30, 40)  # per cent of the rows
 
 
 def refuse_if_too_large(prepared: Prepared, outside: Outside, monitor: Monitor) -> None:
-    """Raise `LimitError` if the tensors will surely need more memory than the run may use."""
+    """Raise `FoundToFitError` if the tensors will surely need more memory than the run may use."""
     if not outside.live[0] or monitor.memory > _bytes_of_boxes(prepared, outside):
         return
     top = ceiling(prepared, outside, enough=monitor.memory / bytes_of(prepared.plan, 0, [1.0]) / 2)
@@ -50,7 +51,7 @@ def refuse_if_too_large(prepared: Prepared, outside: Outside, monitor: Monitor) 
         return
     sample = sample_root(prepared, outside, top, monitor.memory)
     if sample is not None and too_many(top, sample, monitor.memory):
-        raise LimitError(_sentence(top, sample, monitor.memory))
+        raise FoundToFitError(_sentence(top, sample, monitor.memory))
 
 
 def _bytes_of_boxes(prepared: Prepared, outside: Outside) -> float:
@@ -109,13 +110,12 @@ def _in_vain(sample: Sample, fit: float, more: float) -> bool:
 
 def _sentence(top: Ceiling, sample: Sample, memory: int) -> str:
     fit = cells_that_fit(top, memory)
-    remedies = [*_remedies(top, sample, memory)]
-    remedies.append("add a constraint that can be pushed down (such as acc >= 0.8)")
-    return (
+    constraint = "a constraint that can be pushed down (such as acc >= 0.8)"
+    return refusal_text(
         f"the result would have at least {sample.at_least:.1e} cells (estimated from "
         f"{len(sample.keys):,} drawn trees), but about {fit:.1e} fit into the {memory / 1e9:.2g} "
-        f"GB that the run may use: {', '.join(remedies[:-1])}{', or '[: 5 * (len(remedies) > 1)]}"
-        f"{remedies[-1]}."
+        f"GB that the run may use",
+        [*_remedies(top, sample, memory), constraint],
     )
 
 
@@ -123,16 +123,16 @@ def _remedies(top: Ceiling, sample: Sample, memory: int) -> Iterator[str]:
     """Say what would make the question fit, as far as it is known."""
     leaves = _fitting_size(top, memory)
     if leaves is not None:
-        yield f"allow at most {leaves} leaves"
+        yield f"at most {leaves} leaves"
     share = _fitting_support(top, memory)
     if share is not None:
-        yield f"choose a minsup of {share} % of the rows"
+        yield f"a minsup of {share} % of the rows"
     metrics = _fitting_metrics(top, sample, memory)
     if metrics is not None:
         names, cells = metrics
-        yield f"ask for {' and '.join(names)} alone (about {cells:,.0f} cells)"
+        yield f"{' and '.join(names)} alone (about {cells:,.0f} cells)"
     elif len(top.prepared.plan.question.metrics) > 1:
-        yield "ask for fewer metrics at once"
+        yield "fewer metrics at once"
 
 
 def _fitting_size(top: Ceiling, memory: int) -> int | None:

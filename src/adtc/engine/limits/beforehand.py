@@ -5,6 +5,7 @@ has reached the bound is over, where proving it by looking at trees may take hou
 """
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -33,8 +34,17 @@ def lower_limit(term: Term, question: Question) -> Fraction | None:
     >>> [str(lower_limit(term, asked)) for _, term in asked.metrics]
     ['0', '-2']
     """
-    ranges = {axis.name: _range(axis, question) for axis in question.axes}
-    least = _least(term, ranges)
+    return lower_limit_within(term, axis_limits(question))
+
+
+def axis_limits(question: Question) -> dict[str, Range]:
+    """Bound the axes of a question, whatever trees there are."""
+    return {axis.name: _range(axis, question) for axis in question.axes}
+
+
+def lower_limit_within(term: Term, limits: Mapping[str, Range]) -> Fraction | None:
+    """Return a number that a term over limited axes never falls below; None if unknown."""
+    least = _least(term, limits)
     return Fraction(least) if least > -math.inf else None
 
 
@@ -43,7 +53,7 @@ def always_defined(term: Term) -> bool:
     return convex(term) is not None or convex(Negate(term)) is not None
 
 
-def _least(term: Term, ranges: dict[str, Range]) -> float | Fraction:
+def _least(term: Term, ranges: Mapping[str, Range]) -> float | Fraction:
     forms = convex(term)
     if forms is not None:
         # the largest of some numbers is at least their mean; for a gap that is 0
@@ -59,7 +69,7 @@ def _least(term: Term, ranges: dict[str, Range]) -> float | Fraction:
     return -math.inf
 
 
-def _least_form(form: Affine, ranges: dict[str, Range]) -> float | Fraction:
+def _least_form(form: Affine, ranges: Mapping[str, Range]) -> float | Fraction:
     least: float | Fraction = form.constant
     for name, coefficient in form.coefficients.items():
         low, high = ranges.get(name, _ANY)
@@ -117,7 +127,7 @@ def no_better(question: Question, data: Data, sign: int) -> Fraction | None:
 
 def _of_ratio(top: Affine, bottom: Affine, question: Question, sign: int) -> Fraction | None:
     """Bound a share: what is between none and all of its denominator is between 0 and 1."""
-    ranges = {axis.name: _range(axis, question) for axis in question.axes}
+    ranges = axis_limits(question)
 
     def never_negative(form: Affine) -> bool:
         return _least_form(form, ranges) >= 0

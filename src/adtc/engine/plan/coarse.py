@@ -5,8 +5,10 @@ then has its value between s·w and s·w + L·(w − 1). Axes that a budget need
 so does the number of leaves; keys are no longer linear in rows, so nothing may subtract them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -72,24 +74,37 @@ class CoarseCells:
         self, form: Affine, ranges: Sequence[tuple[Column, Column]]
     ) -> tuple[Ratios, Ratios]:
         """Bound an affine form in every cell."""
-        plan, rows = self.coarse.plan, len(self.keys)
-        coefficients, constant = plan.reader.over(form, plan.basis)
-        ends = [
-            [pair[(c > 0) == upper] for c, pair in zip(coefficients, ranges, strict=True)]
-            for upper in (False, True)
-        ]
-        # a positive coefficient takes the low end for the low bound
-        low = combine(coefficients, constant, ends[0], rows)
-        high = combine(coefficients, constant, ends[1], rows)
-        return low, high
+        coefficients, constant = self.coarse.plan.reader.over(form, self.coarse.plan.basis)
+        return combine_ends(coefficients, constant, ranges, len(self.keys))
 
 
-def coarsened(question: Question, width: int) -> CoarsePlan:
-    """Plan a question with steps of that width on all axes that may be coarse."""
+def combine_ends(
+    coefficients: Sequence[Fraction],
+    constant: Fraction,
+    ranges: Sequence[tuple[Column, Column]],
+    rows: int,
+) -> tuple[Ratios, Ratios]:
+    """Bound a linear combination of columns that are known between two ends."""
+    ends = [
+        [pair[(c > 0) == upper] for c, pair in zip(coefficients, ranges, strict=True)]
+        for upper in (False, True)
+    ]
+    # a positive coefficient takes the low end for the low bound
+    low = combine(coefficients, constant, ends[0], rows)
+    high = combine(coefficients, constant, ends[1], rows)
+    return low, high
+
+
+def coarsened(question: Question, width: Fraction | int) -> CoarsePlan:
+    """Plan a question with steps of so many rows on all axes that may be coarse."""
     plan = make_plan(question)
     exact = _exact_axes(plan)
     size = next((i for i, axis in enumerate(plan.axes) if _counts_leaves(axis.form)), None)
-    chosen = tuple(1 if i in exact or i == size else width for i in range(len(plan.axes)))
+    chosen = tuple(
+        # a step is what so many rows change at most: of a gap of rates, a part of one will do
+        1 if i in exact or i == size else max(1, math.floor(width * _per_row(axis.form)))
+        for i, axis in enumerate(plan.axes)
+    )
     digits, stride = [], 1
     for axis, step in zip(plan.axes, chosen, strict=True):
         # ⌊·⌋ of each leaf loses less than one step
@@ -141,6 +156,11 @@ def _exact_axes(plan: Plan) -> set[int]:
         assert coefficients is not None  # the axes span the budgets
         found.update(i for i, c in enumerate(coefficients) if c)
     return found
+
+
+def _per_row(form: Form) -> int:
+    """Return the most that one row changes a form: for a gap of rates, not 1."""
+    return max((abs(weight) for label in form.weights for weight in label), default=1) or 1
 
 
 def _counts_leaves(form: Form) -> bool:

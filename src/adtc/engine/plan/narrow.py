@@ -37,8 +37,8 @@ def narrowed(question: Question) -> Question:
     if depth < 0 or support > question.schema.total:
         kept, depth, support = [Truth(False)], 0, question.minsup
     constraint = all_of(*kept)
-    told = set(names(constraint)).union(*(names(term) for _, term in question.metrics))
-    gone = {DEPTH.name, SUPPORT.name} - told
+    asked = set(names(constraint)).union(*(names(term) for _, term in question.metrics))
+    gone = {DEPTH.name, SUPPORT.name} - asked
     pairs = zip(question.axes, question.shape, strict=True)
     axes = [(axis, size) for axis, size in pairs if axis.name not in gone]
     return replace(

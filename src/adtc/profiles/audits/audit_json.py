@@ -25,10 +25,10 @@ _RATES = (
 
 def exact_json(metrics: Mapping[str, Value]) -> dict[str, Any]:
     """Write metrics as JSON numbers, each with its exact text beside it."""
-    told: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name, value in metrics.items():
-        told |= {name: json_number(value), f"{name}_exact": exact_or_none(value)}
-    return told
+        fields |= {name: json_number(value), f"{name}_exact": exact_or_none(value)}
+    return fields
 
 
 def exact_or_none(value: Value) -> str | None:

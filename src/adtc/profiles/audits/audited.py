@@ -102,7 +102,7 @@ class Baseline:
         the most accurate tree that meets the floor.
     name
         The column's name; empty for the others.
-    said
+    predictions
         Per row the position of the label that was decided.
     spelled
         What the column's own spellings were read as.
@@ -110,7 +110,7 @@ class Baseline:
 
     kind: Kind
     name: str
-    said: Codes = field(repr=False)
+    predictions: Codes = field(repr=False)
     train: Measured
     model: TreeModel | None = None
     test: Measured | None = None
@@ -140,7 +140,7 @@ class Alternative:
     ----------
     roles
         Why it is shown.
-    said
+    predictions
         Per row the position of the label that it predicts.
     changes
         The decisions that would change: all rows first, then every group.
@@ -148,7 +148,7 @@ class Alternative:
 
     model: TreeModel
     roles: tuple[str, ...]
-    said: Codes = field(repr=False)
+    predictions: Codes = field(repr=False)
     train: Measured
     changes: tuple[Changes, ...]
     test: Measured | None = None
@@ -325,13 +325,12 @@ class Audit:
             The alternative; by default the first one shown.
         numbers
             What the rows are called, counted from 0, where the table is a part of another one.
-            The file counts from 1.
         """
         after = tree or (self.shown[0] if self.shown else None)
         rows = (
             []
             if after is None
-            else changed_rows(self.data, self.baseline.said, after.said, numbers)
+            else changed_rows(self.data, self.baseline.predictions, after.predictions, numbers)
         )
         head = ["row", *([self.data.sensitive] if self.data.sensitive else [])]
         head += [self.data.target, "decision in use", "decision of the tree"]
@@ -379,12 +378,12 @@ class Audit:
 def changed_rows(
     data: Data, before: Codes, after: Codes, numbers: Rows | None = None
 ) -> list[list[str]]:
-    """List the rows whose decision changes: number from 1, group, truth, before, after."""
+    """List the rows whose decision changes: number from 0, group, truth, before, after."""
     labels = [format_scalar(label) for label in data.labels]
     groups = [format_scalar(group) for group in data.groups]
     return [
         [
-            str(1 + (row if numbers is None else int(numbers[row]))),
+            str(row if numbers is None else int(numbers[row])),
             *([groups[data.z[row]]] if groups else []),
             labels[data.y[row]],
             labels[before[row]],

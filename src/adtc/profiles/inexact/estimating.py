@@ -9,8 +9,8 @@ draws only places bins: bins chosen by the trees that are counted in them would 
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import accumulate, compress
 from typing import Any
@@ -18,12 +18,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from adtc.algebra.formula import Formula, Negate, Truth, all_of
+from adtc.algebra.affine import affine
+from adtc.algebra.formula import Formula, Negate, Term, Truth, all_of
 from adtc.data import Data
 from adtc.engine import fast
 from adtc.engine.exact.columns import Column, satisfied
 from adtc.engine.exact.limbs import counts_of, limbs_of
-from adtc.engine.limits.beforehand import lower_limit
+from adtc.engine.limits.beforehand import Range as Limits
+from adtc.engine.limits.beforehand import axis_limits, lower_limit_within
 from adtc.engine.limits.bracket import Bracket, Exact, Interval
 from adtc.engine.limits.intervals import share_interval
 from adtc.engine.monitor import Monitor
@@ -33,13 +35,15 @@ from adtc.engine.plan.narrow import by_depth
 from adtc.engine.plan.pushing import parts_of
 from adtc.engine.query import Definitions, Question, Space
 from adtc.engine.ranks import Ranks
-from adtc.engine.record import RunRecord, Status
+from adtc.engine.record import RunRecord
 from adtc.engine.run import Engine, opened
 from adtc.errors import LimitError, QueryError
 from adtc.profiles.bins import AxisBins, Bins, Codes, make_bins
 from adtc.profiles.crosstab import BinsWanted, count_cells, per_axis
 from adtc.profiles.drawing import seeded, uniform_ranks
 from adtc.profiles.inexact.brackets import BracketTable, table_of
+from adtc.profiles.inexact.ranged import Origin, Ranged
+from adtc.profiles.making import texts_of_definitions
 from adtc.profiles.profile import Profile
 from adtc.profiles.rescoring import Scorer
 from adtc.text import is_whole
@@ -49,8 +53,8 @@ _TOGETHER = 2**12  # trees that are drawn between two looks at the clock
 _QUANTILES = (Fraction(1, 10), Fraction(1, 2), Fraction(9, 10))
 
 
-@dataclass(frozen=True, eq=False)
-class EstimatedProfile:
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimatedProfile(Ranged):
     """What drawn trees say about all good trees.
 
     Parameters
@@ -63,6 +67,12 @@ class EstimatedProfile:
         How many trees there were to draw from: exact.
     draws
         How many were drawn beside the pilot's.
+    limits
+        Per axis the least and the largest value that a tree may have, whatever was drawn.
+    all_good
+        Whether every tree of the pool satisfies the constraint.
+    different, rejected
+        Trees that were drawn, each once: good ones, and others.
     """
 
     hits: Profile
@@ -72,20 +82,16 @@ class EstimatedProfile:
     seed: int
     confidence: float
     record: RunRecord
-    question: Question = field(repr=False)
-    all_good: bool = field(repr=False)  # every tree of the pool satisfies the constraint
-    different: int = field(repr=False)  # good trees that were drawn, each once
-    rejected: int = field(repr=False)  # others that were drawn, each once
+    limits: Mapping[str, Limits]
+    all_good: bool
+    different: int
+    rejected: int
+    origin: Origin | None = None
 
     @property
-    def status(self) -> Status:
-        """Say that the numbers are estimated."""
-        return self.record.status
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Name the metrics."""
-        return self.hits.names
+    def metrics(self) -> Mapping[str, Term]:  # type: ignore[override]
+        """Return the metrics asked for, as terms over the axes of drawn trees."""
+        return self.hits.metrics
 
     @property
     def count(self) -> Bracket:
@@ -140,26 +146,39 @@ class EstimatedProfile:
 
         return {q: (at(q), at(q - width), at(q + width)) for q in _QUANTILES}
 
+    def ends(self, metric: str) -> tuple[Fraction | None, Fraction | None]:
+        """Return the least and the largest value of drawn good trees; others may lie outside."""
+        known = [Fraction(v) for v in self.hits.values(metric).distinct if v is not None]
+        return min(known, default=None), max(known, default=None)
+
+    def _filtered(self, formula: Formula) -> "EstimatedProfile":
+        hits, pilot = self.hits.where(formula), self.pilot.where(formula)
+        # which of the different trees satisfy it, too, is not kept
+        return replace(self, hits=hits, pilot=pilot, all_good=False, different=0)
+
     def _bins(self, text: str, wanted: AxisBins) -> tuple[Bins, Codes, int]:
         """Place bins by the pilot's trees; return also how many there might have been."""
         placed, _ = make_bins(text, [self.pilot.column(text)], wanted, round_edges=True)
         edges: Any = list(placed.edges)
+        possible: int | None = len(edges) - 1
         if not edges:
             edges, possible = "values", self._possible_values(text)
-        else:
-            possible = len(edges) - 1
+            if wanted != "values" and (possible is None or not self.is_whole(text)):
+                edges, possible = _around(placed.values), 1  # the pilot has one value at most
+        if possible is None:
+            raise QueryError(f"how many values {text} has is not known beforehand: give its edges.")
         bins, (codes,) = make_bins(text, [self.hits.column(text)], edges)
         return bins, codes, possible + 3  # below, above, undefined
 
-    def _possible_values(self, text: str) -> int:
-        """Count the whole numbers that a metric may be, whatever was drawn."""
-        limits = [
-            lower_limit(term, self.question)
-            for term in (self.hits.term(text), Negate(self.hits.term(text)))
-        ]
-        if limits[0] is None or limits[1] is None:
-            raise QueryError(f"how many values {text} has is not known beforehand: give its edges.")
-        return math.floor(-limits[1]) - math.ceil(limits[0]) + 1
+    def _possible_values(self, text: str) -> int | None:
+        """Count the values that a metric may have, whatever was drawn; None if unknown."""
+        term = self.hits.term(text)
+        low, high = (lower_limit_within(one, self.limits) for one in (term, Negate(term)))
+        form = affine(term)
+        if form is None or low is None or high is None:
+            return None
+        steps = math.lcm(*(c.denominator for c in form.coefficients.values()))
+        return math.floor((-high - low) * steps) + 1  # axes are whole numbers
 
     def _total(self, risk: float) -> Bracket:
         """Bracket the number of all good trees; every tree that was drawn is known."""
@@ -221,6 +240,7 @@ def estimate(
         "ask": "estimate",
         "metrics": list(metrics),
         "where": None if where is None else str(where),
+        "define": texts_of_definitions(define),
     }
     strict = (monitor or Monitor()).strict()
     with opened(data, space, asked, define=define, engine=engine, monitor=strict) as run:
@@ -246,7 +266,7 @@ def estimate(
             "drawn_from": {"trees": result.total, "where": str(pushed)},
         }
         good, bad = sample.different(pilot)
-        return EstimatedProfile(
+        made = EstimatedProfile(
             sample.profile(record),
             pilot.profile(record),
             result.total,
@@ -254,11 +274,22 @@ def estimate(
             seed,
             confidence,
             record,
-            question,
+            {k: v for k, v in axis_limits(question).items() if not any(map(math.isinf, v))},
             pushed == all_of(*parts_of(question.constraint)),
             good,
             bad,
+            Origin(data, space),
         )
+        record.details["count"] = made.count.to_json()
+        return made
+
+
+def _around(values: Sequence[Fraction]) -> list[Fraction]:
+    """Place one bin, a tenth wide, around the only value that the pilot has; else from 0 to 1."""
+    if not values:
+        return [Fraction(0), Fraction(1)]
+    low = Fraction(math.floor(10 * values[0]), 10)
+    return [low, low + Fraction(1, 10)]
 
 
 def _check(draws: int, confidence: float) -> None:

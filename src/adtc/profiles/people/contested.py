@@ -71,8 +71,8 @@ class Contested:
         if not self.cases:
             return "nobody is contested"
         lines = self._lines()
-        told = aligned([line[:-1] for line in lines]).splitlines()
-        return "\n".join(f"{text}  {line[-1]}" for text, line in zip(told, lines, strict=True))
+        texts = aligned([line[:-1] for line in lines]).splitlines()
+        return "\n".join(f"{text}  {line[-1]}" for text, line in zip(texts, lines, strict=True))
 
     def _lines(self) -> list[list[str]]:
         labels = [f"share {label}" for label in self.cases[0].shares]

@@ -4,6 +4,7 @@ Values are kept as whole numerators over one denominator, so that means and comp
 and quick; fractions are made when they are read. Under Gibbs weights both are floats.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -95,7 +96,7 @@ def share_text(share: Share) -> str:
     return "undefined" if share is None else fixed(Fraction(share), 4)
 
 
-class _ByGroup:
+class _ByGroup(ABC):
     """Something with a value for everybody and one per group."""
 
     __slots__ = ()
@@ -103,14 +104,14 @@ class _ByGroup:
     people: People
 
     @property
+    @abstractmethod
     def overall(self) -> Share:
         """The value over everybody."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def by_group(self) -> Mapping[str, Share]:
         """The value within each sensitive group; empty without a sensitive column."""
-        raise NotImplementedError
 
     def to_text(self) -> str:
         """Write a line for everybody and one per group."""
@@ -138,10 +139,10 @@ class _ByGroup:
 
 def share_json(name: str, share: Share) -> dict[str, Any]:
     """Write a share as a float and, if it is exact, as text."""
-    told: dict[str, Any] = {name: None if share is None else float(share)}
+    fields: dict[str, Any] = {name: None if share is None else float(share)}
     if not isinstance(share, float):
-        told[f"{name}_exact"] = None if share is None else str(share)
-    return told
+        fields[f"{name}_exact"] = None if share is None else str(share)
+    return fields
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

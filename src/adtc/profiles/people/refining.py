@@ -115,15 +115,15 @@ def refined(
     )
     narrow = fast_question("fast", question)
     assert narrow is not None
-    told = {**profile.record.question, **asked}
+    recorded = {**profile.record.question, **asked}
     with opened(
-        source.data, source.space, told, define=None, engine="fast", monitor=monitor
+        source.data, source.space, recorded, define=None, engine="fast", monitor=monitor
     ) as run:
         result = replace(run, data=finer.data).fast(narrow)
         found = profile_of(result, finer.data, source.space, run.record)
     axes = [found.metrics[one.name] for one in kept]
     lookup = from_columns(found.axes, len(found.trees))
-    columns = [_whole(evaluate(term, lookup)) for term in axes]
+    columns = [_as_integers(evaluate(term, lookup)) for term in axes]
     terms = dict(zip(plan.axis_names, axes, strict=True))
     metrics = {name: substitute(term, terms) for name, term in profile.metrics.items()}
     metrics[metric.name] = found.metrics[metric.name]
@@ -172,6 +172,6 @@ def _among(found: Sequence[Array], known: Sequence[Array]) -> Array:
     return np.isin(codes[:cut], codes[cut:])
 
 
-def _whole(column: Ratios) -> Array:
+def _as_integers(column: Ratios) -> Array:
     values: Array = column.top // column.bottom
     return values

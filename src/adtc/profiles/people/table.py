@@ -43,9 +43,9 @@ def people_table(votes: "VoteShares") -> pa.Table:
         columns[f"share[{text}]"] = pa.array(votes.share(label).floats, from_pandas=True)
     consistency = votes.self_consistency().floats
     columns["self_consistency"] = pa.array(consistency, from_pandas=True)
-    told = votes.record.to_json() | {"total": str(votes.total)}
+    record = votes.record.to_json() | {"total": str(votes.total)}
     return pa.table(columns).replace_schema_metadata(
-        {RECORD: json.dumps(told, default=str).encode()}
+        {RECORD: json.dumps(record, default=str).encode()}
     )
 
 

@@ -75,18 +75,23 @@ def belonging(parts: Parts) -> Iterator[str]:
         With what does not fit, not as a whole sentence.
     """
     record = parts.profile.record
-    with recording(parts.data, parts.space, "fast", {}) as expected:
-        pass
-    _same("the rows", "fingerprint, names and counts", record.data, expected.data)
-    yield f"the rows have the fingerprint of the record, {record.data['fingerprint']}"
-    _same("the conventions", "space and rows", record.conventions, expected.conventions)
-    yield "the conventions of the record follow from the space and the rows"
+    yield from check_rows(record, parts.data, parts.space)
     question = _question(parts, record)
     yield "the circuit answers the question of the record: its space, metrics and formula"
     plan = _plan(parts.circuit, question)
     yield _check_cells(parts, plan)
     _check_metrics(parts.profile, plan)
     yield "the metrics are computed from the cells as their names say"
+
+
+def check_rows(record: RunRecord, data: Data, space: Space) -> Iterator[str]:
+    """Check that a record is about these rows and this space."""
+    with recording(data, space, "fast", {}) as expected:
+        pass
+    _same("the rows", "fingerprint, names and counts", record.data, expected.data)
+    yield f"the rows have the fingerprint of the record, {record.data['fingerprint']}"
+    _same("the conventions", "space and rows", record.conventions, expected.conventions)
+    yield "the conventions of the record follow from the space and the rows"
 
 
 def _question(parts: Parts, record: RunRecord) -> Question:
@@ -111,7 +116,7 @@ def _question(parts: Parts, record: RunRecord) -> Question:
         ("status", "exact", "exact" if record.status == "partial" else record.status),
         ("least values", run.record.details.get("extremes"), record.details.get("extremes")),
     ):
-        if _folded(one) != _folded(other):
+        if folded(one) != folded(other):
             raise DataError(f"the {what} of its record and of its circuit differ")
     return question
 
@@ -178,7 +183,7 @@ def _check_metrics(profile: Profile, plan: Plan) -> None:
             expected = every.term(name)
         except ADTCError:
             raise DataError(f"its metric '{name}' is not among those asked for") from None
-        if _folded(term_to_json(term)) != _folded(term_to_json(expected)):
+        if folded(term_to_json(term)) != folded(term_to_json(expected)):
             raise DataError(f"its metric '{name}' is computed in another way")
 
 
@@ -207,11 +212,11 @@ def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value, default=int))
 
 
-def _folded(saved: Any) -> Any:
+def folded(saved: Any) -> Any:
     """Compute with the numbers in a saved term: what was a number may be read as a quotient."""
     if not isinstance(saved, list | tuple):
         return saved
-    parts = [_folded(part) for part in saved]
+    parts = [folded(part) for part in saved]
     numbers = [Fraction(p["number"]) for p in parts[1:] if isinstance(p, dict) and "number" in p]
     if not parts or parts[0] not in _ARITHMETIC or len(numbers) != len(parts) - 1:
         return parts

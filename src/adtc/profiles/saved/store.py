@@ -5,10 +5,9 @@ are held against each other. Loading checks every byte; the circuit is put
 together when a tree is first asked for. The container is in ``archive``.
 """
 
-import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -23,22 +22,31 @@ from adtc.atomic import reason_of, replacing
 from adtc.data.store import data_from_json, data_to_json
 from adtc.engine.exact.columns import satisfied
 from adtc.engine.plan.keys import key_words
-from adtc.engine.record import RunRecord
 from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.engine.store import circuit_from_json, circuit_to_json
 from adtc.errors import DataError, QueryError
 from adtc.profiles.profile import Profile, Source
-from adtc.profiles.saved.archive import Archive, OtherFormatError, encode, write_archive
+from adtc.profiles.saved.archive import Archive, OtherFormatError, write_archive
 from adtc.profiles.saved.belonging import ROOT, Parts, all_cells, belonging
+from adtc.profiles.saved.cells import (
+    Member,
+    axes_from_columns,
+    axes_to_columns,
+    columns_from_parquet,
+    columns_to_parquet,
+    limbs_from_columns,
+    limbs_to_columns,
+    members_of,
+    record_from_json,
+)
+from adtc.profiles.saved.ranged import RangedContent
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     from adtc.engine.circuit import Circuit
+    from adtc.profiles.inexact.bounding import BoundedProfile
+    from adtc.profiles.inexact.estimating import EstimatedProfile
 
 Array = npt.NDArray[Any]
-Member = tuple[str, bytes | Array]
 
 
 def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = False) -> Path:
@@ -88,14 +96,17 @@ def save_profile(profile: Profile, path: str | PathLike[str], circuit: bool = Fa
     return Path(path)
 
 
-def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
-    """Read a profile that `save_profile` wrote.
+def load_profile(
+    path: str | PathLike[str], *, circuit: bool = True
+) -> "Profile | BoundedProfile | EstimatedProfile":
+    """Read a profile that was saved: exact, bounded or estimated, as its ``status`` tells.
 
     Parameters
     ----------
     circuit
-        False leaves the circuit in the file: faster, if no tree is to be drawn. Otherwise it is put
-        together when the first tree is asked for. The file is checked either way.
+        False leaves the circuit (and the rows of a profile that is not exact) in the file: faster,
+        if no tree is to be drawn. Otherwise it is put together when the first tree is asked for.
+        The file is checked either way.
 
     Raises
     ------
@@ -108,10 +119,16 @@ def load_profile(path: str | PathLike[str], *, circuit: bool = True) -> Profile:
     """
     path = Path(path)
     with opened_file(path) as file, intact(path):
-        content = Content(Archive(file, str(path)))
+        content = content_of(Archive(file, str(path)))
         for _ in content.checks():
             pass
         return content.profile(path if circuit else None)
+
+
+def content_of(archive: Archive) -> "Content | RangedContent":
+    """Tell the kind of profile that an archive holds."""
+    kind = archive.manifest.get("kind", "exact")
+    return Content(archive) if kind == "exact" else RangedContent(archive, kind)
 
 
 @dataclass(slots=True)
@@ -135,16 +152,13 @@ class Content:
     def profile(self, path: Path | None) -> Profile:
         """Make the profile; with the path of the file, its trees can be drawn."""
         manifest = self.archive.manifest
-        known = {field.name for field in fields(RunRecord)}  # a later record may tell more
-        record = RunRecord(**{k: v for k, v in manifest["record"].items() if k in known})
+        record = record_from_json(manifest["record"])
         axes, trees, keys = _cells_from_parquet(
             self.archive.read("cells.parquet"), manifest["cells"]
         )
         metrics = {name: term_from_json(term) for name, term in manifest["metrics"].items()}
         if any(names(term) - set(axes) for term in metrics.values()):
             raise DataError("its metrics are not computed from its cells")
-        if not isinstance(record.data["rows"], int):
-            raise DataError("its record does not tell the number of rows")
         source = self._source(path) if path is not None and self.has_circuit else None
         return Profile(axes, trees, metrics, record, keys, source)
 
@@ -218,99 +232,25 @@ def _apart(profile: Profile) -> tuple[Parts, list[Member]]:
             f"this profile cannot be saved with its circuit, because {error}: save it without."
         ) from None
     folders = {"data": data_to_json(source.data), "circuit": (plain, arrays)}
-    return parts, list(_members(folders))
-
-
-def _members(folders: Mapping[str, tuple[Any, Mapping[str, Array]]]) -> Iterator[Member]:
-    for folder, (plain, arrays) in folders.items():
-        yield f"{folder}.json", encode(plain)
-        yield from ((f"{folder}/{name}.npy", array) for name, array in arrays.items())
+    return parts, list(members_of(folders))
 
 
 def _cells_to_parquet(profile: Profile) -> bytes:
-    """Write axes, number of trees by limbs (lowest first) and keys as columns, packed nowhere.
-
-    The archive packs them: then the size of the table is never more than that of its member.
-    """
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    columns = {
-        # axes beyond 64 bits go as decimal text
-        f"axis {name}": pa.array(
-            [str(value) for value in column] if column.dtype == object else column
-        )
-        for name, column in profile.axes.items()
-    }
-    limbs = profile.trees.shape[1]
-    columns |= {f"trees {i}": pa.array(profile.trees[:, i]) for i in range(limbs)}
+    """Write axes, numbers of trees and keys as columns."""
+    columns = {**axes_to_columns(profile.axes), **limbs_to_columns(profile.trees)}
     if profile.keys is not None:
         for at, word in enumerate(key_words(profile.keys).T):
-            columns["key high" if at else "key"] = pa.array(word)
-    schema = pa.schema([pa.field(name, a.type, nullable=False) for name, a in columns.items()])
-    buffer = io.BytesIO()
-    pq.write_table(
-        pa.table(list(columns.values()), schema=schema),
-        buffer,
-        compression="none",
-        use_dictionary=False,
-        column_encoding="PLAIN",
-        write_statistics=False,
-    )
-    return buffer.getvalue()
+            columns[_KEYS[at]] = word
+    return columns_to_parquet(columns)
 
 
 def _cells_from_parquet(
     content: bytes, rows: int
 ) -> tuple[dict[str, Array], npt.NDArray[np.uint64], npt.NDArray[np.int64] | None]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    file = pq.ParquetFile(pa.BufferReader(content))
-    _check_parquet(file.metadata, rows, len(content))
-    table = file.read(use_threads=False).combine_chunks()
-    axes, limbs = {}, []
-    for name in table.column_names:
-        kind, _, rest = name.partition(" ")
-        column = table[name]
-        if kind == "trees":
-            limbs.append(_numbers(column))
-        elif kind == "axis":
-            whole = pa.types.is_integer(column.type)
-            values = _numbers(column) if whole else [int(text) for text in column.to_pylist()]
-            axes[rest] = np.array(values, np.int64 if whole else object)
-    words = [np.array(_numbers(table[n]), np.int64) for n in _KEYS if n in table.column_names]
+    columns = columns_from_parquet(content, rows)
+    words = [np.array(columns[name], np.int64) for name in _KEYS if name in columns]
     keys = np.stack(words, axis=1) if len(words) > 1 else words[0] if words else None
-    return axes, np.array(np.stack(limbs, axis=1), np.uint64, order="C"), keys
+    return axes_from_columns(columns), limbs_from_columns(columns), keys
 
 
 _KEYS = ("key", "key high")
-
-
-def _check_parquet(metadata: "pq.FileMetaData", rows: int, size: int) -> None:
-    """Refuse a table that would be larger than its bytes, before it is read."""
-    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-    chunks = [group.column(i) for group in groups for i in range(group.num_columns)]
-    if metadata.num_rows != rows or sum(group.num_rows for group in groups) != rows:
-        raise DataError("its table of cells has another number of rows than told")
-    plain = all(
-        # not its compression: asked for one that there is not, Arrow ends the process
-        chunk.total_compressed_size == chunk.total_uncompressed_size
-        and not chunk.has_dictionary_page
-        and set(chunk.encodings) <= {"PLAIN", "RLE"}
-        for chunk in chunks
-    )
-    least = sum(chunk.num_values * (8 if chunk.physical_type == "INT64" else 4) for chunk in chunks)
-    if not plain or least > size:
-        raise DataError("its table of cells is packed, or larger than its member")
-
-
-def _numbers(column: "pa.ChunkedArray") -> Array:
-    """View a column of whole numbers; Arrow's own way would import pandas where it is installed."""
-    if not len(column):
-        return np.zeros(0, str(column.type))
-    (part,) = column.chunks
-    if part.null_count:
-        raise DataError("a number is missing")
-    whole = np.frombuffer(part.buffers()[1], str(part.type))
-    return whole[part.offset : part.offset + len(part)]

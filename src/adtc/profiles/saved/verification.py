@@ -18,13 +18,19 @@ from adtc.errors import DataError, TooLargeError
 from adtc.profiles.making import profile as make_profile
 from adtc.profiles.profile import Profile
 from adtc.profiles.saved.archive import Archive, OtherFormatError
-from adtc.profiles.saved.store import Content, intact, opened_file
+from adtc.profiles.saved.ranged import RangedContent
+from adtc.profiles.saved.store import content_of, intact, opened_file
 
 _DRAWN = 100
 _NO_CIRCUIT = (
     "record and cells against rows and circuit, which the file does not hold: whoever edits such a "
     "file can compute its SHA-256 anew"
 )
+_NO_ROWS = (
+    "ranges and record against rows, which the file does not hold: whoever edits such a file can "
+    "compute its SHA-256 anew"
+)
+_NOT_AGAIN = "the number of trees: they were not counted again"
 _UNSIGNED = "who made the file: it is not signed"
 _TOLD = "the version, the seconds and the details of the search in the record: no answer needs them"
 
@@ -114,21 +120,37 @@ def verify(
     with opened_file(path) as file:
         try:
             with intact(path):
-                content = Content(Archive(file, str(path), checked))
+                content = content_of(Archive(file, str(path), checked))
                 checked.extend(content.checks())
-                if content.has_circuit:
+                if isinstance(content, RangedContent):
+                    checked.extend(_ranges(content, recount, monitor, unchecked))
+                elif content.has_circuit:
                     loaded = content.profile(path)
                     checked.extend(_trees(loaded))
                     checked.extend(_again(loaded, monitor, unchecked) if recount else ())
+                    unchecked.extend(() if recount else [_NOT_AGAIN])
                 else:
                     unchecked.append(_NO_CIRCUIT)
         except OtherFormatError:
             raise
         except DataError as error:
             return Verification(path, tuple(checked), (), str(error))
-    if content.has_circuit and not recount:
-        unchecked.append("the number of trees: they were not counted again")
     return Verification(path, tuple(checked), (*unchecked, _TOLD, _UNSIGNED))
+
+
+def _ranges(
+    content: RangedContent, recount: bool, monitor: Monitor | None, unchecked: list[str]
+) -> Iterator[str]:
+    """Make a bounded or estimated profile again, where its rows are there."""
+    if not content.has_rows:
+        unchecked.append(_NO_ROWS)
+    elif not recount:
+        unchecked.append(_NOT_AGAIN)
+    else:
+        try:
+            yield from content.again(monitor)
+        except TooLargeError as error:
+            unchecked.append(f"the number of trees: {error}")
 
 
 def _trees(loaded: Profile) -> Iterator[str]:

@@ -315,6 +315,13 @@ function fullest(view) {
   return best;
 }
 
+/** How cells of which only two ends are known are drawn: both are shown, and none can be picked. */
+export function rangedLook(view) {
+  if (!view.ranges) return {};
+  return { onPick: null, margins: false, text: (i, j) => view.ranges[i][j],
+    words: (i, j) => `${binText(view.x, i)}, ${binText(view.y, j)}: ${view.range_words[i][j]}` };
+}
+
 /** The legend of the colours, with the least and the largest count. */
 export function drawLegend(place, view, scale) {
   const filled = view.counts.flat().filter((n) => n !== "0");
@@ -338,6 +345,7 @@ export function drawLegend(place, view, scale) {
     return span;
   };
   const unit = text(scale === "linear" ? "trees per cell" : "trees per cell, logarithmic");
+  if (view.ranges) unit.textContent += "; coloured by the upper end";
   place.replaceChildren(text(grouped(filled[0]).length > 15 ? countText(filled[0]) : grouped(filled[0])), bar,
     text(countText(filled[filled.length - 1])), unit);
 }

@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { make } from "./dom.js";
-import { binText, drawHeatmap, drawLegend } from "./heatmap.js";
+import { drawHeatmap, drawLegend, rangedLook } from "./heatmap.js";
 import { grouped } from "./numbers.js";
 import { downloadPicture } from "./pictures.js";
 import { change, state } from "./state.js";
@@ -82,24 +82,17 @@ export function drawLandscape(onPick) {
   shown = drawHeatmap(document.getElementById("map"), view, {
     scale: state.scale, front: state.front === "1", picked, onPick, height: room(),
     onLook: (text) => { readout.textContent = text; },
-    ...(view.ranges ? ranged() : {}),
+    ...rangedLook(view),
   });
   if (had) document.querySelector(`#map [data-i="${had.dataset.i}"][data-j="${had.dataset.j}"]`)?.focus();
   drawLegend(document.getElementById("legend"), view, state.scale);
   if (view.front && state.front === "1" && view.total !== "0") {
     document.getElementById("legend").append(make("span", { class: "key-front" }, view.front.name.replace("Pareto front", "best trade-offs")));
   }
-  if (view.ranges) document.getElementById("legend").append(make("span", {}, "coloured by the upper end"));
-  else if (!view.front && state.front === "1" && view.total !== "0" && state.x !== state.y) {
+  if (!view.ranges && !view.front && state.front === "1" && view.total !== "0" && state.x !== state.y) {
     document.getElementById("legend").append(make("span", {}, "no line of best trade-offs: it is not known for both metrics whether more or less is better"));
   }
   showFront();
-}
-
-/** Cells of which only two ends are known show both. */
-function ranged() {
-  return { onPick: null, margins: false, text: (i, j) => view.ranges[i][j],
-    words: (i, j) => `${binText(view.x, i)}, ${binText(view.y, j)}: ${view.range_words[i][j]}` };
 }
 
 function showFront() {

@@ -32,8 +32,8 @@ export function beginPeople(overview, tell) {
   get("people-go").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = get("people-row").value.replace(/[\s,]/g, "");
-    if (!/^[0-9]{1,15}$/.test(text) || Number(text) < 1 || Number(text) > rows) {
-      tell(`There is no row ${get("people-row").value.slice(0, 20) || "without a number"}: the table has rows 1 to ${whole(rows)}.`, true);
+    if (!/^[0-9]{1,15}$/.test(text) || Number(text) >= rows) {
+      tell(`There is no row ${get("people-row").value.slice(0, 20) || "without a number"}: the table has rows 0 to ${whole(rows - 1)}.`, true);
       return;
     }
     tell("");

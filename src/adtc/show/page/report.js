@@ -1,6 +1,6 @@
 // The report: draws every landscape of the page's JSON block. Nothing is fetched.
 
-import { drawHeatmap, drawLegend } from "./heatmap.js";
+import { drawHeatmap, drawLegend, rangedLook } from "./heatmap.js";
 
 const DATA = JSON.parse(document.getElementById("adtc-data").textContent);
 
@@ -9,7 +9,7 @@ function showAll() {
     const view = DATA.landscapes[Number(place.dataset.landscape)];
     const figure = place.closest("figure");
     const readout = figure.querySelector(".readout");
-    drawHeatmap(place, view, { onLook: (text) => { readout.textContent = text; } });
+    drawHeatmap(place, view, { onLook: (text) => { readout.textContent = text; }, ...rangedLook(view) });
     drawLegend(figure.querySelector(".legend"), view, "log");
   }
 }

@@ -272,8 +272,8 @@ function showTree(tell) {
   const follow = make("form", { class: "follow", onsubmit: (event) => {
     event.preventDefault();
     const text = row.value.replace(/[\s,]/g, "");
-    const known = /^[0-9]{1,15}$/.test(text) && Number(text) >= 1 && Number(text) <= rows;
-    mistake.textContent = known ? "" : `There is no row ${row.value.slice(0, 20) || "without a number"}: the table has rows 1 to ${grouped(String(rows))}.`;
+    const known = /^[0-9]{1,15}$/.test(text) && Number(text) < rows;
+    mistake.textContent = known ? "" : `There is no row ${row.value.slice(0, 20) || "without a number"}: the table has rows 0 to ${grouped(String(rows - 1))}.`;
     row.toggleAttribute("aria-invalid", !known);
     if (known) change({ row: text });
     else mistake.scrollIntoView({ block: "nearest" });
@@ -332,7 +332,7 @@ export async function loadPins(tell) {
     for (const id of ids.filter((one) => !pinned.has(key(one)))) {
       const [rank, side] = id.startsWith("2:") ? [id.slice(2), "2"] : [id, ""];
       const rows = profiles[side && profiles.length > 1 ? 1 : 0].rows ?? 0; // a row of one table may be missing in the other
-      const view = await ask("tree", { rank, side, row: Number(state.row) <= rows ? state.row : "" }, `pin ${id}`);
+      const view = await ask("tree", { rank, side, row: Number(state.row) < rows ? state.row : "" }, `pin ${id}`);
       if (!view) return;
       pinned.set(key(id), { ...view, id });
     }

@@ -1,4 +1,4 @@
-"""Which feature values a row has, by column: the second pass over a table.
+"""Rows encoded column by column, as far as features tell values apart: the second pass.
 
 The features, the label and the group of a row depend on each column through few *digits*: between
 two cuts all numbers are alike, and so are all rare categories. A row is the number that its digits
@@ -24,15 +24,15 @@ _WORD = 1 << 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
-    """Finds the place of each value among those of a column; the last place is for missing ones.
+class ValueEncoder:
+    """Encodes values by their position among those of a column; missing ones get the last code.
 
     Parameters
     ----------
     column
         All values, one row each.
     starts
-        Numbers only: where stretches of values that are alike begin, but for the first stretch.
+        Numbers only: where intervals of values that are alike begin, but for the first interval.
         None if each value is by itself.
     """
 
@@ -44,24 +44,24 @@ class Places:
     def __len__(self) -> int:
         return len(self.column.values) if self.starts is None else len(self.starts) + 1
 
-    def alike(self) -> Column:
-        """Give the column that has a value of each stretch once, and then a missing one."""
+    def representatives(self) -> Column:
+        """Give the column that has one value of each interval, and then a missing one."""
         assert self.starts is not None
         whole = self.starts.dtype.kind == "i"
         least = np.array([np.iinfo(np.int64).min if whole else -np.inf], self.starts.dtype)
         values = np.append(least, self.starts)
         return one_each(Column(self.column.name, "number", values, self.column.codes))
 
-    def of(self, array: Any) -> Rows:
-        """Give each row of a batch its place."""
+    def encode(self, array: Any) -> Rows:
+        """Encode the rows of a batch."""
         parse = self.parse and self.column.kind != "text"
-        taken = self._alike(take(self.column.name, array, self.na, parse=parse))
-        places = self._known(taken.values)
+        taken = self._converted(take(self.column.name, array, self.na, parse=parse))
+        codes = self._codes(taken.values)
         if taken.codes is None:
-            return places
-        return np.append(places, len(self))[taken.codes]
+            return codes
+        return np.append(codes, len(self))[taken.codes]
 
-    def _alike(self, taken: Taken) -> Taken:
+    def _converted(self, taken: Taken) -> Taken:
         """Read a batch as what the whole column is."""
         kind = self.column.kind
         if taken.kind == kind or not len(taken.values):
@@ -71,23 +71,23 @@ class Places:
         column = column.booleans() if kind == "boolean" else column.numbers()
         return Taken(kind, column.values, column.codes, True)
 
-    def _known(self, values: npt.NDArray[Any]) -> Rows:
+    def _codes(self, values: npt.NDArray[Any]) -> Rows:
         if self.starts is not None:
             return np.searchsorted(self.starts, values, side="right")
         known = self.column.values
-        places = np.searchsorted(known, values)
-        found = np.append(known, known[:1])[places] == values if len(known) else places < 0
+        codes = np.searchsorted(known, values)
+        found = np.append(known, known[:1])[codes] == values if len(known) else codes < 0
         if not np.all(found):
             raise DataError(
                 f"column '{self.column.name}' holds other values than a moment ago: the table was "
                 f"changed while it was read; read it again."
             )
-        return places
+        return codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureColumn:
-    """A column that may have features: per place a digit and a cell.
+    """A column that may have features: per code a digit and a cell.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class FeatureColumn:
         What the column is compared with labels by; see ``association``.
     """
 
-    places: Places
+    encoder: ValueEncoder
     digits: Rows
     patterns: npt.NDArray[np.bool_]
     cells: Rows
@@ -110,19 +110,19 @@ class FeatureColumn:
         """Prepare a column for the second pass."""
         column = one_each(summary.column)
         cell = cells(column, summary.seen.rows[:-1]).astype(np.int64)
-        places = Places(column, na, parse)
+        encoder = ValueEncoder(column, na, parse)
         if column.kind == "number" and all(f.test in ("in", "missing") for f in features):
             cuts = {c for f in features for c in (f.low, f.high) if c is not None}
             turns = column.values[1:][np.diff(cell[:-1]) != 0]
-            places = stretched(column, sorted(cuts), na, parse=parse, turns=turns)
-            cell = _cells_of(places, cell)
-            column = places.alike()
-        masks = np.zeros((len(features), len(places) + 1), bool)
+            encoder = interval_encoder(column, sorted(cuts), na, parse=parse, turns=turns)
+            cell = _cells_of(encoder, cell)
+            column = encoder.representatives()
+        masks = np.zeros((len(features), len(encoder) + 1), bool)
         for i, feature in enumerate(features):
             view = feature.view(column)
             masks[i] = feature.mask(view)[view.codes]
         patterns, digits = np.unique(masks, axis=1, return_inverse=True)
-        return cls(places, digits.reshape(-1), patterns, cell, int(cell.max()) + 1)
+        return cls(encoder, digits.reshape(-1), patterns, cell, int(cell.max()) + 1)
 
 
 def one_each(column: Column) -> Column:
@@ -131,26 +131,26 @@ def one_each(column: Column) -> Column:
     return Column(column.name, column.kind, column.values, codes)
 
 
-def stretched(
+def interval_encoder(
     column: Column,
     cuts: Sequence[float],
     na: Sequence[str],
     *,
     parse: bool,
     turns: Numbers | Sequence[float] = (),
-) -> Places:
-    """Make all numbers alike that no cut and no turn is between; a turn begins a stretch."""
+) -> ValueEncoder:
+    """Encode all numbers alike that no cut and no turn is between; a turn begins an interval."""
     values = column.values
     starts = np.append(np.asarray(turns, values.dtype), above(cuts, values.dtype))
-    return Places(column, na, parse, np.unique(starts))
+    return ValueEncoder(column, na, parse, np.unique(starts))
 
 
-def _cells_of(places: Places, cell: Rows) -> Rows:
-    """Give the cells of stretches, and that of missing values."""
-    known = places.column.values
+def _cells_of(encoder: ValueEncoder, cell: Rows) -> Rows:
+    """Give the cells of intervals, and that of missing values."""
+    known = encoder.column.values
     if not len(known):
         return np.array([cell[-1]] * 2)
-    at = np.searchsorted(known, places.alike().values, side="right") - 1
+    at = np.searchsorted(known, encoder.representatives().values, side="right") - 1
     return np.append(cell[np.maximum(at, 0)], cell[-1])
 
 
