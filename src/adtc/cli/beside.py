@@ -97,7 +97,8 @@ def _exact_fits(asked: Asked, data: "Data", metrics: list[str], monitor: "Monito
     from adtc.engine.forecast.sharing import FORESEEING, exact_fits
     from adtc.errors import TooLargeError
 
-    watch = _within(monitor, FORESEEING * (monitor.time_left or 0.0))
+    alone = replace(monitor, client=None, checkpoint=None)  # nothing of it is kept
+    watch = _within(alone, FORESEEING * (monitor.time_left or 0.0))
     options = {"define": asked.define, "engine": asked.engine, "monitor": watch}
     try:
         foreseen = watched(
