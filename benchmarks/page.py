@@ -113,9 +113,13 @@ def _peer_tables(sections: dict[str, list[dict[str, Any]]], before: str = "") ->
     import peers
 
     return "\n\n".join(
-        "\n".join([f"### {before}{section}", "", peers.HEAD, *map(peers.as_row, lines)])
+        "\n".join([f"### {_headed(before, section)}", "", peers.HEAD, *map(peers.as_row, lines)])
         for section, lines in sections.items()
     )
+
+
+def _headed(before: str, section: str) -> str:
+    return f"{before}{section[0].lower()}{section[1:]}" if before else section
 
 
 def peers_parts(told: dict[str, Any]) -> dict[str, str]:

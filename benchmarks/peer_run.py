@@ -7,6 +7,7 @@ several times; the memory is that of the first time.
 """
 
 import json
+import resource
 import sys
 import time
 from collections.abc import Callable
@@ -222,6 +223,8 @@ def timed(tool: Callable[..., Answer], case: Case, *arrays: Any) -> tuple[float,
 def main(case_file: str, table_file: str, out: str) -> None:
     memory.limit(8)
     case = json.loads(Path(case_file).read_text())
+    if case.get("clock") == "cpu":
+        resource.setrlimit(resource.RLIMIT_CPU, (case["limit"], case["limit"] + 5))
     tool = TOOLS[case["tool"]]
     table = np.load(table_file)
     features = "numbers" if case["tool"] in NUMERIC and "numbers" in table else "X"

@@ -10,6 +10,7 @@ import argparse
 import json
 import math
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -33,6 +34,8 @@ ENVIRONMENT = HERE.parent / ".venv-peers"
 SECONDS = 120  # for one tool on one case, unless told otherwise
 # A machine changes its speed within seconds, so tools with quick answers are asked in turn.
 ROUNDS, QUICK = 3, 0.1
+STARTING = 15  # seconds for what is not the tool's time: starting and warming up
+BUSY = 10  # times as long as its CPU time a tool may take on a busy machine
 CLOSE = 1e-9  # shares and reliance of peers are floats
 HEAD = (
     "| question | answer | adtc s | MB | peer | its s | MB | its s / adtc s | agree |\n"
@@ -110,18 +113,21 @@ def run(tool: str, case: Case, table: Path, folder: Path, seconds: float) -> Run
     python = sys.executable if tool == "adtc" else str(python_of(PEERS[tool]))
     question, out = folder / "case.json", folder / "answer.json"
     out.unlink(missing_ok=True)
-    question.write_text(json.dumps(case | {"tool": tool}))
+    question.write_text(json.dumps(case | {"tool": tool, "limit": int(seconds + STARTING)}))
+    by_cpu = case.get("clock") == "cpu"
     try:
         done = subprocess.run(
             [python, str(HERE / "peer_run.py"), str(question), str(table), str(out)],
             capture_output=True,
             text=True,
-            timeout=seconds + 15,  # starting and warming up are not the tool's time
+            timeout=(BUSY if by_cpu else 1) * (seconds + STARTING),
             check=False,
             cwd=folder,
             env=os.environ | {"OMP_NUM_THREADS": "1"},
         )
     except subprocess.TimeoutExpired:
+        return Run(tool, None, f"> {seconds:g} s")
+    if done.returncode == -signal.SIGXCPU:
         return Run(tool, None, f"> {seconds:g} s")
     if done.returncode or not out.exists():
         lines = done.stderr.strip().splitlines() or [f"exit {done.returncode}"]

@@ -539,6 +539,22 @@ class TreeList:
 class TreeContext:
     pass
 
+class SwitchedErrors:
+    def errors(self) -> Ints: ...
+    def trees(
+        self, groups: Ints, lanes: Ints, features: Ints, flipped: Truths
+    ) -> tuple[Ints, Ints]: ...
+
+def switched_errors(
+    control: Control,
+    circuit: Circuit,
+    groups: Ints,
+    n_groups: int,
+    column_of: Ints,
+    columns: int,
+    most_bytes: int,
+) -> SwitchedErrors: ...
+
 class PartialTrees:
     def __init__(self, circuit: Circuit, limbs: int) -> None: ...
     def every(self, at: tuple[int, int, int]) -> TreeList: ...

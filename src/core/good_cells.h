@@ -1,11 +1,11 @@
 // A pass over the cells of a circuit that trees of chosen root cells consist of, children first.
 //
 // `Sums` says what a cell's value is. It has a `Store`, values by place, made by `make(size)`, and
-//     add_leaf(store, place, label)
-//     add_stump(store, place, level, feature)                          two leaves below a feature
+//     add_leaf(store, place, label, at)
+//     add_stump(store, place, level, feature, p, q, at)           two leaves, labelled p and q, below a feature
 //     add_split(store, place, level, feature, store1, one, store0, zero)
-// where `level` is the number of tests above the feature. `finish(store, place)` ends a cell, and
-// `release(store)` a store.
+// where `level` is the number of tests above the feature, and `at` says where leaves stand. `finish(store,
+// place)` ends a cell, `release(store)` the store of a side, and `retire(store)` that of a level.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,17 @@
 #include "variables.h"
 
 namespace adtc {
+
+/// Where a leaf stands: at a path, or below one or two active features of a path of the last level; sides
+/// are 0 where a feature is 1.
+template <class Key>
+struct LeafPlace {
+    const Path& path;
+    Index id = 0;                     ///< the path's number
+    const Node<Key>* node = nullptr;  ///< the path, opened, if the leaf is below it
+    Index a = -1, s = 0;              ///< the first feature's place among the active ones, and the side
+    Index b = -1, t = 0;              ///< the second one's; of a stump any side
+};
 
 template <class Key, class Sums>
 class GoodCells {
@@ -40,7 +51,7 @@ public:
         for (Index level = lattice_.levels - 1; level >= 0; --level) {
             Store here = level > 0 ? sums_.make(circuit_.levels[level].cells.size) : Store{};
             for_each_path(level, [&](Index number) { fill_upper(level, number, level > 0 ? here : total, below); });
-            sums_.release(below);
+            sums_.retire(below);
             below = std::move(here);
         }
         for (Index g = 0; g < groups_.count; ++g) sums_.finish(total, g);
@@ -106,7 +117,7 @@ private:
             circuit_.leaves.costs(label, circuit_.counts.row(id_), cost_.data());
             if (!within(cost_.data(), budgets_)) return;
             const Index at = place(circuit_.leaves.key(label, circuit_.counts.row(id_)));
-            if (at >= 0) sums_.add_leaf(to, at, label);
+            if (at >= 0) sums_.add_leaf(to, at, label, LeafPlace<Key>{path_, id_});
         });
     }
 
@@ -199,14 +210,16 @@ private:
         const Leaves<Key>& leaves = circuit_.leaves;
         const KeyList<Key>& list = branch.cells[s];
         const Index labels = leaves.labels(), width = node.pairs.width;
+        LeafPlace<Key> at{path_, id_, &node, branch.active, s};
         for (Index l = 0; l < labels; ++l)
-            if (branch.leaf[s][l] != kNoKey<Key>) sums_.add_leaf(side, list.find(branch.leaf[s][l]), l);
+            if (branch.leaf[s][l] != kNoKey<Key>) sums_.add_leaf(side, list.find(branch.leaf[s][l]), l, at);
         if (lattice_.rest > 1) {
             weighed_.weigh(node, branch.active, s, leaves);
             const bool voted = !is_unconstrained(leaves.rule);
             for (Index b = 0; b < width; ++b) {
                 if (b == branch.active || !weighed_.splits(b, leaves.rule.minsup)) continue;
                 if (voted) measure(node, branch.active, s, b);
+                at.b = b;
                 for (Index p = 0; p < labels; ++p)
                     for (Index q = 0; q < labels; ++q) {
                         if (p == q && !leaves.trivial_splits) continue;
@@ -214,7 +227,7 @@ private:
                         if (!stump_fits(branch.limit[s], p, q, b)) continue;
                         const Key key = 2 * leaves.key_constant + weighed_.ones[p * width + b] + weighed_.whole[q] -
                                         weighed_.ones[q * width + b];
-                        sums_.add_stump(side, list.find(key), level_ + 1, node.pairs.features[b]);
+                        sums_.add_stump(side, list.find(key), level_ + 1, node.pairs.features[b], p, q, at);
                     }
             }
         }

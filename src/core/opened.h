@@ -158,6 +158,8 @@ public:
     explicit LastOpener(const CircuitView<Key>& circuit);
 
     void open(Node<Key>& node);
+    /// Choose the features that split a path of any length, and count their pairs.
+    void count(Node<Key>& node);
 
 private:
     /// The trees of depth at most 1 on one side of a feature, not merged yet.
@@ -171,7 +173,6 @@ private:
     };
 
     void select(const Path& path);
-    void count(Node<Key>& node);
     template <class T>
     void count_as(Node<Key>& node, std::vector<T>& counted, std::vector<T>& kept);
     bool list_sides(const Node<Key>& node, Index a);

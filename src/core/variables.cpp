@@ -38,12 +38,14 @@ struct WeightedCounts {
         return {std::vector<Limb>(static_cast<std::size_t>(size * width())),
                 std::vector<Labels>(static_cast<std::size_t>(size))};
     }
-    void add_leaf(Store& to, Index at, Index label) const {
+    template <class Place>
+    void add_leaf(Store& to, Index at, Index label, const Place&) const {
         to.labels[at] |= Labels{1} << label;
         for (Index lane = 0; lane < lanes(); ++lane)
             limbs.add(to.values.data() + at * width() + lane * limbs.size(), Limb{1});
     }
-    void add_stump(Store& to, Index at, Index level, Index f) const {
+    template <class Place>
+    void add_stump(Store& to, Index at, Index level, Index f, Index, Index, const Place&) const {
         const Limb* const weight = weights[level][f];
         for (Index lane = 0; lane < lanes(); ++lane)
             limbs.add(to.values.data() + at * width() + lane * limbs.size(), weight[lane]);
@@ -72,6 +74,7 @@ struct WeightedCounts {
     }
     void finish(Store&, Index) const {}
     void release(Store&) const {}
+    void retire(Store&) const {}
 };
 
 /// A set of variables, a bit for each.
@@ -126,8 +129,14 @@ struct MinimalSets {
         if (size * static_cast<Index>(sizeof(Sets) + 8 * Words + 8) > most_bytes) throw OutOfMemory();
         return {std::vector<Sets>(static_cast<std::size_t>(size)), std::vector<Labels>(static_cast<std::size_t>(size))};
     }
-    void add_leaf(Store& to, Index at, Index label) const { to.labels[at] |= Labels{1} << label; }
-    void add_stump(Store& to, Index at, Index, Index f) const { add(to.splits[at], {}, f); }
+    template <class Place>
+    void add_leaf(Store& to, Index at, Index label, const Place&) const {
+        to.labels[at] |= Labels{1} << label;
+    }
+    template <class Place>
+    void add_stump(Store& to, Index at, Index, Index f, Index, Index, const Place&) const {
+        add(to.splits[at], {}, f);
+    }
     void add_split(Store& to, Index at, Index, Index f, const Store& from1, Index one, const Store& from0, Index zero) {
         const Labels labels1 = from1.labels[one], labels0 = from0.labels[zero];
         Sets& sets = to.splits[at];
@@ -144,6 +153,7 @@ struct MinimalSets {
     }
     void finish(Store&, Index) const {}
     void release(Store&) const {}
+    void retire(Store&) const {}
 
 private:
     void add(Sets& sets, const Mask<Words>& below, Index f) const {
@@ -173,13 +183,15 @@ struct SetCounts {
     std::vector<std::size_t> order{};
 
     Store make(Index size) const { return Store(static_cast<std::size_t>(size)); }
-    void add_leaf(Store& to, Index at, Index label) {
+    template <class Place>
+    void add_leaf(Store& to, Index at, Index label, const Place&) {
         to[at].labels |= Labels{1} << label;
         product.assign(static_cast<std::size_t>(limbs.size()), 0);
         product[0] = 1;
         push(to[at], {}, 1);
     }
-    void add_stump(Store& to, Index at, Index, Index f) {
+    template <class Place>
+    void add_stump(Store& to, Index at, Index, Index f, Index, Index, const Place&) {
         product.assign(static_cast<std::size_t>(limbs.size()), 0);
         product[0] = 1;
         add(to[at], {}, f);
@@ -227,6 +239,7 @@ struct SetCounts {
     void release(const Store& store) {
         for (const Bag& bag : store) held -= entry_bytes() * static_cast<Index>(bag.masks.size());
     }
+    void retire(const Store& store) { release(store); }
 
 private:
     Index entry_bytes() const { return 8 * (Words + limbs.size()); }

@@ -27,6 +27,7 @@ from adtc.algebra.formula import (
 from adtc.engine.exact.columns import (
     Lookup,
     Ratios,
+    ascending_rows,
     combine,
     evaluate,
     fractions,
@@ -159,3 +160,20 @@ def test_no_rows(text):
     assert (
         satisfied(Comparison((parse_term(text), Number(Fraction(1))), ("<=",)), look, 0).size == 0
     )
+
+
+close_by = st.tuples(st.integers(-3, 3), st.integers(0, 2)).map(
+    lambda small: (2**53 * small[1] + small[0], 2**53)
+)
+ratios = st.lists(
+    st.tuples(st.integers(-9, 9), st.integers(0, 5)) | close_by, min_size=1, max_size=12
+)
+
+
+@given(ratios)
+def test_rows_are_put_in_order_where_floats_cannot_tell_them_apart(pairs):
+    top, bottom = (np.array(part, object) for part in zip(*pairs, strict=True))
+    rows = ascending_rows(Ratios(top, bottom)).tolist()
+    found = [Fraction(*pairs[row]) for row in rows]
+    assert found == sorted(found)
+    assert sorted(rows) == [row for row, (_, below) in enumerate(pairs) if below]

@@ -96,7 +96,7 @@ def test_trees_that_a_person_would_consider_equal_those_listed(question):
     assert (part.exists, part.count) == (bool(good), len(good))
     for tree in found.shown if good else ():
         assert plain(tree.model.tree) in [t for t, _ in good]
-    assert len({tree.said.tobytes() for tree in found.shown}) == len(found.shown)
+    assert len({tree.predictions.tobytes() for tree in found.shown}) == len(found.shown)
 
 
 def _weights_of_labels(table):

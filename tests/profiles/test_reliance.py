@@ -2,15 +2,19 @@
 
 import dataclasses
 from collections import Counter
+from contextlib import contextmanager
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import adtc
 import oracle
-from adtc.errors import QueryError
+from adtc import _core
+from adtc.engine.circuit import core_circuit
+from adtc.errors import QueryError, TooLargeError
 from adtc.profiles.reliance import reliance_range
 from adtc.show.ranges import range_data
 from strategies import problems
@@ -88,15 +92,145 @@ def test_constraints_and_ranges(problem, limit):
     good = {tree: value for tree, value in listed if value is not None and value <= limit}
     for engine in ENGINES:
         assert adtc.count(data, space_of(space), where, **engine) == len(good), engine
-    for few in (10**6, 0):  # by counting, and by search
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("adtc.profiles.reliance._FEW", few)
+    for few, walk in ((10**6, True), (10**6, False), (0, False)):  # by counting, and by search
+        with alone(few, walk):
             found = reliance_range(data, space_of(space), where, "v")
         ends = (min(good.values(), default=None), max(good.values(), default=None))
         assert (found.min, found.max) == ends
         if good:
             assert good[plain(found.min_tree)] == found.min
             assert good[plain(found.max_tree)] == found.max
+
+
+@contextmanager
+def alone(few, walk=False):
+    """Let every variable have a run of its own, and few trees be counted."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("adtc.profiles.reliance._FEW", few)
+        if not walk:
+            patch.setattr("adtc.profiles.reliance.can_switch", lambda *_: False)
+        yield
+
+
+def ends_of(ranges):
+    """Return the ends alone: several trees may have the same reliance."""
+    return [(one.column, one.min, one.max) for one in ranges]
+
+
+VARIANTS = [
+    "reliance",
+    "reliance_difference",
+    "reliance_lossless",
+    "reliance_lossless_difference",
+]
+
+
+@given(reliances(), st.sampled_from(VARIANTS), st.integers(0, 6))
+@settings(max_examples=60)
+def test_one_walk_finds_the_ends_of_all_variables(problem, variant, most):
+    table, space, own, data = problem
+    columns = {"v": own} | {f"f{f}": {f} for f in range(table.n_features) if f not in own}
+    trees = [t for t in oracle.list_trees(table, space) if switched(t, table, own)[0] <= most]
+    found = adtc.reliance(data, space_of(space), f"error <= {most}", variant=variant)
+    assert {one.column for one in found} == set(columns)
+    for one in found:
+        values = {t: measured(t, table, columns[one.column])[variant] for t in trees}
+        defined = [value for value in values.values() if value is not None]
+        assert (one.min, one.max) == (min(defined, default=None), max(defined, default=None))
+        if defined:
+            assert values[plain(one.min_tree)] == one.min
+            assert values[plain(one.max_tree)] == one.max
+            assert one.distribution.as_dict() == Counter(values.values())
+
+
+@given(st.integers(0, 2**32), st.sampled_from(VARIANTS), st.sampled_from([3, 4, 5]))
+@settings(max_examples=10)
+def test_the_walk_agrees_with_a_run_for_each_variable(seed, variant, depth):
+    """Deeper than a listing reaches: literals of a variable lie on all levels of a path."""
+    rng = np.random.default_rng(seed)
+    columns = sorted(rng.integers(0, 4, 7).tolist())
+    data = adtc.Data.from_arrays(
+        rng.integers(0, 2, (60, 7)), rng.integers(0, 3, 60), weights=rng.integers(1, 4, 60)
+    )
+    features = [
+        dataclasses.replace(feature, column=f"v{v}")
+        for feature, v in zip(data.features, columns, strict=True)
+    ]
+    data = dataclasses.replace(data, features=tuple(features))
+    space = adtc.Space(max_depth=depth, minsup=4)
+    where = "error + 2 * size <= 1.03 * least(error + 2 * size)"
+    walked = adtc.reliance(data, space, where, variant=variant)
+    with alone(10**6):
+        apart = adtc.reliance(data, space, where, variant=variant)
+    assert ends_of(walked) == ends_of(apart), columns
+    for one in walked:
+        ends = ((one.min_tree, one.min), (one.max_tree, one.max))
+        assert all(adtc.score(tree, data, [one.metric])[one.metric] == end for tree, end in ends)
+
+
+def test_many_variables_are_walked_in_parts(monkeypatch):
+    space, where = adtc.Space(max_depth=2), "error <= 4"
+    together = adtc.reliance(DATA, space, where)
+    monkeypatch.setattr("adtc.engine.switched._CELL_BYTES", 2**60)  # one at a time
+    assert adtc.reliance(DATA, space, where) == together
+
+    def too_large(*_):
+        raise TooLargeError("no room")
+
+    monkeypatch.setattr("adtc.profiles.reliance.switched_errors", too_large)
+    assert ends_of(adtc.reliance(DATA, space, where)) == ends_of(together)
+    assert len(together) == len(DATA.features)
+
+
+def test_wide_keys_and_heavy_rows(monkeypatch):
+    rng = np.random.default_rng(5)
+    X, y, weights = rng.integers(0, 2, (40, 5)), rng.integers(0, 2, 40), rng.integers(1, 5, 40)
+
+    where = "error <= 1.05 * least(error) and size != 6"
+
+    def table(times):
+        return adtc.Data.from_arrays(X, y, weights=weights * times)
+
+    def ends(data):
+        space = adtc.Space(max_depth=3)
+        return ends_of(adtc.reliance(data, space, where, variant="reliance_lossless"))
+
+    narrow = ends(table(1))
+    assert ends(table(2**24)) == narrow  # too heavy for the walk: pairs of rows exceed 64 bits
+    monkeypatch.setattr("adtc.engine.plan._NARROW", 200)
+    data = table(1)
+    assert adtc.profile(data, adtc.Space(max_depth=3), ["error"], where=where).keys.ndim == 2
+    assert ends(data) == narrow
+
+
+def test_the_walk_refuses_what_does_not_belong_together():
+    found = adtc.profile(DATA, adtc.Space(max_depth=2), ["error"])
+    core, control = core_circuit(found.source.circuit), adtc.Monitor().control
+    n = len(found.keys)
+    every, columns = np.arange(n), np.array([0, 1])
+    for groups, of, count in (
+        (every[1:], columns, 2),
+        (every, columns, 1),
+        (every + 1, columns, 2),
+    ):
+        with pytest.raises(ValueError, match="groups are those of the root's cells"):
+            _core.switched_errors(control, core, groups, n, of, count, 10**9)
+    walked = _core.switched_errors(control, core, every, n, columns, 2, 10**9)
+    names, straight = np.array([0, 1]), np.zeros(2, bool)
+    with pytest.raises(ValueError, match="no such group or lane"):
+        walked.trees(np.array([n]), np.array([0]), names, straight)
+    with pytest.raises(ValueError, match="an original feature for each"):
+        walked.trees(np.array([0]), np.array([0]), names[:1], straight[:1])
+
+
+def test_features_of_two_variables_that_are_alike():
+    """Equal on the table, they differ on hybrid rows: both have a run of their own."""
+    data = adtc.Data.from_arrays([[1, 1, 0], [1, 1, 1], [0, 0, 1], [0, 0, 0]] * 2, [1, 1, 0, 1] * 2)
+    found = adtc.reliance(data, adtc.Space(max_depth=2), "error <= 2")
+    with alone(10**6):
+        apart = adtc.reliance(data, adtc.Space(max_depth=2), "error <= 2")
+    assert ends_of(found) == ends_of(apart)
+    assert found[0].max == found[1].max > found[0].min
 
 
 @given(reliances(further=("test",)))

@@ -179,8 +179,8 @@ def _tree_in_use(tree: str, rank: tuple[int, ...], data: "Data", asked: Asked) -
     model = _saved_tree(tree, rank)
     if model.binarizer.features == data.features and model.labels == data.labels:
         return {"tree": model.tree}
-    said, kept = model.predict(asked.raw_table()), asked.kept_rows()
-    return {"decision": said if kept is None else said[kept]}
+    predictions, kept = model.predict(asked.raw_table()), asked.kept_rows()
+    return {"decision": predictions if kept is None else predictions[kept]}
 
 
 def _saved_tree(tree: str, rank: tuple[int, ...]) -> "TreeModel":

@@ -159,7 +159,7 @@ def tests_in_words(conventions: Mapping[str, Any]) -> list[str]:
     >>> tests_in_words({"banned": "age, sex", "max_variables": 2})
     ['no test of age, sex', 'at most 2 variables in a tree']
     """
-    said = {
+    templates = {
         "banned": "no test of {}",
         "root": "first a test of {}",
         "required": "each of {} tested",
@@ -167,6 +167,6 @@ def tests_in_words(conventions: Mapping[str, Any]) -> list[str]:
     }
     return [
         text.format(conventions[name])
-        for name, text in said.items()
+        for name, text in templates.items()
         if conventions.get(name) is not None
     ]

@@ -54,13 +54,13 @@ def score(
 
 
 def score_decisions(
-    said: Codes, data: Data, metrics: Sequence[str], *, define: Definitions | None = None
+    decisions: Codes, data: Data, metrics: Sequence[str], *, define: Definitions | None = None
 ) -> dict[str, Fraction | int | None]:
     """Compute metrics of decisions that any model has made, exactly.
 
     Parameters
     ----------
-    said
+    decisions
         Per row of the table the position of the label that was decided.
     metrics, define
         As in `score`; without those of a tree itself, such as its size.
@@ -80,7 +80,7 @@ def score_decisions(
                 f"none: ask for a metric of what is predicted."
             )
     # the rows that were decided alike are one leaf: such metrics only add up over rows
-    leaves = _arrived(range(len(data.labels)), said, data)
+    leaves = _arrived(range(len(data.labels)), decisions, data)
     environment = question.environment([_measure(axis, leaves) for axis in question.axes])
     scores = ((text, value(term, environment)) for text, term in question.metrics)
     return {text: as_integer(score) for text, score in scores}

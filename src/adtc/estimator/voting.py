@@ -63,9 +63,9 @@ def decided(votes: VoteShares, classes: Array, order: Array, kappa: Any) -> Arra
     ``order`` has each label's place among the classes.
     """
     by_class = votes.counts[:, np.argsort(order)]
-    said: Array = classes[by_class.argmax(axis=1)]
+    predictions: Array = classes[by_class.argmax(axis=1)]
     if kappa is None:
-        return said
-    answers = said.astype(object)
+        return predictions
+    answers = predictions.astype(object)
     answers[votes.self_consistency().below(read_share("abstain", kappa)).rows] = None
     return answers

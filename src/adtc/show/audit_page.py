@@ -14,7 +14,7 @@ from adtc.data.columns import format_scalar
 from adtc.models import TreeModel
 from adtc.models.small import SMALL, check_small
 from adtc.profiles.audits.audited import Alternative, Audit, Measured, Value
-from adtc.profiles.audits.in_use import said_by
+from adtc.profiles.audits.in_use import predictions_of
 from adtc.profiles.pareto import PARTIAL, Front
 from adtc.profiles.writing import exact_text, grouped
 from adtc.show import audit_words, provenance, words
@@ -210,9 +210,9 @@ def _front_table(found: Audit, front: Front) -> str:
     rows = []
     for point, tree in list(zip(front.points, front.witnesses, strict=True))[:_MOST_POINTS]:
         model = TreeModel(tree, found.data)
-        said = said_by(model, found.data)
-        changed = int(found.data.weights[said != found.baseline.said].sum())
-        wrong = int(found.data.weights[said != found.data.y].sum())
+        predictions = predictions_of(model, found.data)
+        changed = int(found.data.weights[predictions != found.baseline.predictions].sum())
+        wrong = int(found.data.weights[predictions != found.data.y].sum())
         number = shown.get((point[0], point[1]))
         place = f' (<a href="#tree-{number}">{number}</a>)' if number else ""
         good, gap = (_value(name, value) for name, value in zip(front.names, point, strict=True))

@@ -150,8 +150,8 @@ def _line(points: Sequence[Point], x: _Axis, y: _Axis, style: str) -> str:
         f'style="fill:var({colour})"/>'
         for a, b in order
     )
-    style = f"fill:none;stroke:var({colour});stroke-width:{2.5 if strong else 1.2}{dash}"
-    return f'<polyline points="{way}" style="{style}"/>{dots}'
+    stroke = f"fill:none;stroke:var({colour});stroke-width:{2.5 if strong else 1.2}{dash}"
+    return f'<polyline points="{way}" style="{stroke}"/>{dots}'
 
 
 def _in_use(point: Point, x: _Axis, y: _Axis) -> str:

@@ -206,10 +206,10 @@ def _answer_sentences(found: Audit) -> list[str]:
 
 def _alike(found: Audit) -> list[str]:
     """Warn of a model that says the same of every row, and say what would help."""
-    said = set(found.baseline.said.tolist())
-    if len(said) > 1:
+    labels = set(found.baseline.predictions.tolist())
+    if len(labels) > 1:
         return []
-    label = format_scalar(found.data.labels[said.pop()])
+    label = format_scalar(found.data.labels[labels.pop()])
     return [
         f"The model in use says '{label}' of every row, so it has no gap that could be smaller. A "
         f"floor that such a model fails, on bacc, tpr or tnr, makes this a question."

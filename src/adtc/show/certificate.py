@@ -208,7 +208,7 @@ def _interval(ends: list[float] | None) -> str:
 def _class(fields: dict[str, Any], data: Data) -> list[tuple[str, str]]:
     asked, space, table = fields["question"], fields["space"], fields["table"]
     recipe = table["recipe"]
-    said = [
+    pairs = [
         (
             "Table",
             f"{table['name']}, {grouped(table['rows'])} rows, {data.n_features} yes/no features "
@@ -231,9 +231,9 @@ def _class(fields: dict[str, Any], data: Data) -> list[tuple[str, str]]:
         use = fields["baseline"]
         what = f"the column {use['column']}" if "column" in use else "a tree"
         gap = _number(use["metrics"][asked["term"]])
-        said.append(("Decisions in use", f"{what}, with {asked['term']} = {gap}"))
-    said += [(f"Metric {name}", text) for name, text in asked["define"].items()]
-    return said
+        pairs.append(("Decisions in use", f"{what}, with {asked['term']} = {gap}"))
+    pairs += [(f"Metric {name}", text) for name, text in asked["define"].items()]
+    return pairs
 
 
 def _proofs(certificate: Certificate) -> str:

@@ -185,9 +185,9 @@ def best_trees(whole: Profile, chosen: Profile, n: int) -> "list[DrawnTree]":
     seen: set[bytes] = set()
     dense = chosen.need_source("drawing").data.dense()
     for looked, drawn in enumerate(_in_order(chosen, good, cost)):
-        said = predict(drawn.tree, dense).tobytes()
-        if said not in seen:
-            seen.add(said)
+        predictions = predict(drawn.tree, dense).tobytes()
+        if predictions not in seen:
+            seen.add(predictions)
             found.append(in_whole(whole, drawn))
         if len(found) == n or looked >= _LOOKED_AT * n:
             break

@@ -116,10 +116,10 @@ def _alike(ends: "Sequence[DrawnTree]", at: int) -> str:
     if not ends:
         return ""
     drawn = ends[at]
-    said = {path.label for path in paths(drawn.tree)}
-    if len(said) > 1:
+    predicted = {path.label for path in paths(drawn.tree)}
+    if len(predicted) > 1:
         return ""
-    return f" That tree says {drawn.data.labels[said.pop()]} for every row."
+    return f" That tree says {drawn.data.labels[predicted.pop()]} for every row."
 
 
 def value_text(value: Value) -> str:

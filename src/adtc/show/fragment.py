@@ -89,13 +89,13 @@ def _cell(table: Crosstab, i: int, j: int, low: float, high: float) -> str:
     if not n:
         return '<td style="background:rgba(128,128,128,0.1)"></td>'
     where = f"{_bin(table.x, table.x_bins.labels[i])}, {_bin(table.y, table.y_bins.labels[j])}"
-    said = html.escape(f"{where}: {grouped(n)} {'tree' if n == 1 else 'trees'}")
+    title = html.escape(f"{where}: {grouped(n)} {'tree' if n == 1 else 'trees'}")
     share = ((log10(n) or 0.0) - low) / (high - low) if high > low else 0.6
     colour = "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(_LOW, _HIGH, strict=True))
     ink = "#ffffff" if share > _DARK else "#14202b"
     text = grouped(n) if len(grouped(n)) <= _LONG else compact(n, 2)
     style = f"background:#{colour};color:{ink};text-align:center;padding:3px 6px"
-    return f'<td style="{style}" title="{said}" aria-label="{said}">{text}</td>'
+    return f'<td style="{style}" title="{title}" aria-label="{title}">{text}</td>'
 
 
 def _bin(name: str, label: str) -> str:

@@ -133,8 +133,8 @@ def fronts_html(whole: Profile, shown: Exhibits, others: Sequence[Front | None],
     if main is not None:
         table = _front_table(main, shown.points)
         if len(main) > _MANY:
-            said = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
-            table = f"<details open><summary>{said} of the front</summary>{table}</details>"
+            which = f"All {len(main):,} points" if len(main) <= MOST_POINTS else "Points"
+            table = f"<details open><summary>{which} of the front</summary>{table}</details>"
         text += table + _front_note(shown)
         text += "".join(tree_card(one, whole, small) for one in shown.on_front)
     for front in rest:

@@ -261,14 +261,14 @@ def _path(model: TreeModel, data: Data, row: int) -> tuple[View, list[int]]:
         steps.append(_step(data.features[above.feature or 0], bool(node.branch), known))
         node = above
         nodes.append(node.number)
-    truth, said = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
+    truth, predicted = model.label_texts[int(data.y[row])], model.label_texts[leaf.label or 0]
     view = {
         "row": row,
         "steps": steps[::-1],
         "known": list(known.values()),
-        "label": said,
+        "label": predicted,
         "truth": truth,
-        "right": truth == said,
+        "right": truth == predicted,
         "group": str(data.groups[int(data.z[row])]) if data.groups else None,
     }
     return view, nodes[::-1]

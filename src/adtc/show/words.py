@@ -146,14 +146,14 @@ def _schema(profile: Profile) -> Schema:
 def _cells(data: Mapping[str, Any], parts: list[str]) -> str:
     """Say in words which rows a contingency count has."""
     what = (("true label", "labels"), ("predicted label", "labels"), ("group", "groups"))
-    said = []
+    conditions = []
     for part, (kind, names) in zip(parts, what, strict=False):
         if part == "*":
             continue
         values, at = data[names], int(part.lstrip("~"))
         value = values[at] if at < len(values) else part
-        said.append(f"{kind} {'other than ' if part.startswith('~') else ''}{value}")
-    return f"number of rows with {', '.join(said)}" if said else "number of all rows"
+        conditions.append(f"{kind} {'other than ' if part.startswith('~') else ''}{value}")
+    return f"number of rows with {', '.join(conditions)}" if conditions else "number of all rows"
 
 
 def glossary(profile: Profile) -> list[str]:
@@ -163,28 +163,28 @@ def glossary(profile: Profile) -> list[str]:
     def numbered(values: list[str]) -> str:
         return ", ".join(f"{at} = {value}" for at, value in enumerate(values))
 
-    said = [
+    sentences = [
         "N with i,j is the number of rows with true label i and predicted label j "
         f"({numbered(data['labels'])}); a star stands for any value, ~1 for any but 1, and N alone "
         "is the number of all rows."
     ]
     if data["groups"]:
         groups = numbered(data["groups"])
-        said.append(f"A third index is the group by {data['sensitive']} ({groups}).")
+        sentences.append(f"A third index is the group by {data['sensitive']} ({groups}).")
     positive = _schema(profile).positive
     if positive is not None:
-        said.append(
+        sentences.append(
             f"The positive label is {data['labels'][positive]}. Precision is the share of positive "
             "predictions that are right, recall (the true positive rate) the share of truly "
             "positive rows predicted positive, and the selection rate the share of all rows "
             "predicted positive."
         )
     if data["groups"] and any(name in _GAPS for name in profile.metrics):
-        said.append(
+        sentences.append(
             "A gap is the largest rate of a group minus the smallest: 0 means that all groups are "
             "treated alike in this respect."
         )
-    return said
+    return sentences
 
 
 def title_of(profile: Profile) -> str:
@@ -210,7 +210,7 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
         table += f" Groups are told apart by {data['sensitive']} ({_listed(data['groups'])})."
     rows, size = space["min_rows_per_leaf"], space.get("max_size")
     most = f", at most {many(size, 'leaf', 'leaves')}," if size else ""
-    said = [
+    pairs = [
         ("Data", table),
         (
             "Trees",
@@ -228,7 +228,7 @@ def question(profile: Profile, extra: str | None = None) -> list[tuple[str, str]
             + ".",
         ),
     ]  # fmt: skip
-    return said
+    return pairs
 
 
 def _conditions(profile: Profile, extra: str | None) -> str:

@@ -16,6 +16,7 @@ void bind_paths(nb::module_& module);
 void bind_semiring(nb::module_& module);
 void bind_tensors(nb::module_& module);
 void bind_ranks(nb::module_& module);
+void bind_reliance(nb::module_& module);
 void bind_routing(nb::module_& module);
 void bind_variables(nb::module_& module);
 }  // namespace adtc
@@ -38,6 +39,7 @@ NB_MODULE(ADTC_MODULE, module) {
     adtc::bind_ranks(module);
     adtc::bind_routing(module);
     adtc::bind_variables(module);
+    adtc::bind_reliance(module);
     adtc::bind_partial(module);
     adtc::bind_adjoint(module);
 }

@@ -102,7 +102,7 @@ class Baseline:
         the most accurate tree that meets the floor.
     name
         The column's name; empty for the others.
-    said
+    predictions
         Per row the position of the label that was decided.
     spelled
         What the column's own spellings were read as.
@@ -110,7 +110,7 @@ class Baseline:
 
     kind: Kind
     name: str
-    said: Codes = field(repr=False)
+    predictions: Codes = field(repr=False)
     train: Measured
     model: TreeModel | None = None
     test: Measured | None = None
@@ -140,7 +140,7 @@ class Alternative:
     ----------
     roles
         Why it is shown.
-    said
+    predictions
         Per row the position of the label that it predicts.
     changes
         The decisions that would change: all rows first, then every group.
@@ -148,7 +148,7 @@ class Alternative:
 
     model: TreeModel
     roles: tuple[str, ...]
-    said: Codes = field(repr=False)
+    predictions: Codes = field(repr=False)
     train: Measured
     changes: tuple[Changes, ...]
     test: Measured | None = None
@@ -330,7 +330,7 @@ class Audit:
         rows = (
             []
             if after is None
-            else changed_rows(self.data, self.baseline.said, after.said, numbers)
+            else changed_rows(self.data, self.baseline.predictions, after.predictions, numbers)
         )
         head = ["row", *([self.data.sensitive] if self.data.sensitive else [])]
         head += [self.data.target, "decision in use", "decision of the tree"]

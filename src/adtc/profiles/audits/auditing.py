@@ -365,7 +365,7 @@ class Inquiry:
             conditions = [parse(front.condition(at)), parse(source.where)]
             tree = self._smallest(front.witnesses[at], source.space, conditions)
             one = self._alternative(tree, role)
-            if not any(np.array_equal(one.said, other.said) for other in shown):
+            if not any(np.array_equal(one.predictions, other.predictions) for other in shown):
                 shown.append(one)
         if n == 1:
             shown[0] = replace(shown[0], roles=("smallest gap", f"largest {self.good}"))
@@ -390,7 +390,7 @@ class Inquiry:
                 shown.append(self._best(source.space, found.tree, bounds, "next smallest gap"))
 
     def _alternative(self, tree: Tree, role: str) -> Alternative:
-        return self._scales.alternative(tree, role, self._known["baseline"].said)
+        return self._scales.alternative(tree, role, self._known["baseline"].predictions)
 
     def _near(self) -> None:
         """Find how near trees come, if that is found quickly."""

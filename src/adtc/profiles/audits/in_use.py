@@ -83,8 +83,8 @@ class Scales:
     def decided(self, decision: str | npt.ArrayLike) -> Baseline:
         """Measure decisions: a reference column, or a label for every row."""
         if not isinstance(decision, str):
-            said = self._labels(decision)
-            return Baseline("decision", "", said, self.measure(said, self.data))
+            predictions = self._labels(decision)
+            return Baseline("decision", "", predictions, self.measure(predictions, self.data))
         columns = dict(self.data.references)
         if decision not in columns:
             known = sorted(columns)
@@ -120,21 +120,21 @@ class Scales:
     def of_tree(self, kind: Kind, tree: Tree) -> Baseline:
         """Measure a tree as the model in use."""
         model = TreeModel(tree, self.data)
-        said = said_by(model, self.data)
+        predictions = predictions_of(model, self.data)
         return Baseline(
-            kind, "", said, self._measured(model, self.data), model, self._on_test(model)
+            kind, "", predictions, self._measured(model, self.data), model, self._on_test(model)
         )
 
     def alternative(self, tree: Tree, role: str, before: Codes) -> Alternative:
         """Measure a tree that could take the place of the model in use."""
         model = TreeModel(tree, self.data)
-        said = said_by(model, self.data)
+        predictions = predictions_of(model, self.data)
         return Alternative(
             model,
             (role,),
-            said,
+            predictions,
             self._measured(model, self.data),
-            tuple(changes(self.data, before, said)),
+            tuple(changes(self.data, before, predictions)),
             self._on_test(model),
         )
 
@@ -142,18 +142,20 @@ class Scales:
         return None if self.test is None else self._measured(model, self.test)
 
     def _measured(self, model: TreeModel, table: Data) -> Measured:
-        found = self.measure(said_by(model, table), table)
+        found = self.measure(predictions_of(model, table), table)
         return replace(found, metrics={**found.metrics, "size": model.size})
 
-    def measure(self, said: Codes, table: Data | None) -> Measured:
+    def measure(self, predictions: Codes, table: Data | None) -> Measured:
         """Compute metrics and counts by group of decisions about a table."""
         assert table is not None
         mentioned = names(self.floor) if self.floor is not None else frozenset()
         here = [name for name in sorted(mentioned - {"N", *_OF_TREES}) if "." not in name]
         wanted = dict.fromkeys((*_USUAL, self.gap, *here))
-        metrics = score_decisions(said, table, list(wanted), define=self.define)
+        metrics = score_decisions(predictions, table, list(wanted), define=self.define)
         single = bool((table.weights == 1).all())  # else rows are no sample of people
-        return Measured(metrics, tuple(decision_counts(table, said)), table is self.test and single)
+        return Measured(
+            metrics, tuple(decision_counts(table, predictions)), table is self.test and single
+        )
 
     def _labels(self, given: npt.ArrayLike) -> Codes:
         values = np.asarray(given)
@@ -167,7 +169,7 @@ class Scales:
         return np.array(places, np.int32)[codes]
 
 
-def said_by(model: TreeModel, table: Data) -> Codes:
+def predictions_of(model: TreeModel, table: Data) -> Codes:
     """Give each row the position of the label that a tree predicts."""
     at_leaves = np.array([leaf.label for leaf in model.leaves], np.int32)
     return at_leaves[model.apply(table)]

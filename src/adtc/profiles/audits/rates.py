@@ -113,9 +113,9 @@ def group_counts(data: Data, tree: Tree) -> list[GroupCounts]:
     return decision_counts(data, predict(tree, data.dense()))
 
 
-def decision_counts(data: Data, said: Codes) -> list[GroupCounts]:
+def decision_counts(data: Data, predictions: Codes) -> list[GroupCounts]:
     """Count the rows of every group by what is true and what was decided; all rows come first."""
-    return [_counts(data, said, name, rows) for name, rows in _parts(data)]
+    return [_counts(data, predictions, name, rows) for name, rows in _parts(data)]
 
 
 def changes(data: Data, before: Codes, after: Codes) -> list[Changes]:
@@ -211,10 +211,10 @@ def _total(data: Data, rows: npt.NDArray[np.bool_]) -> int:
     return int(data.weights[rows].sum())
 
 
-def _counts(data: Data, said: Codes, name: str, rows: npt.NDArray[np.bool_]) -> GroupCounts:
-    here, wrong = _total(data, rows), _total(data, rows & (said != data.y))
+def _counts(data: Data, predictions: Codes, name: str, rows: npt.NDArray[np.bool_]) -> GroupCounts:
+    here, wrong = _total(data, rows), _total(data, rows & (predictions != data.y))
     if data.positive is None:
         return GroupCounts(name, here, wrong)
-    true, yes = data.y == data.positive, said == data.positive
+    true, yes = data.y == data.positive, predictions == data.positive
     totals = (_total(data, rows & which) for which in (true, yes, true & yes))
     return GroupCounts(name, here, wrong, *totals)

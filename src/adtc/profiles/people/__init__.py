@@ -181,10 +181,10 @@ class VoteShares(Drawn):
         """
         limit = read_share("kappa", kappa)
         unsure = self.self_consistency().below(limit)
-        said: Array = np.array([*self.labels, None], object)
+        labels: Array = np.array([*self.labels, None], object)
         codes = self.counts.argmax(axis=1) if len(self.labels) else np.zeros(len(self), int)
         gone = np.ones(len(self), bool) if unsure.marked is None else unsure.marked
-        decisions = said[np.where(gone, len(self.labels), codes)]
+        decisions = labels[np.where(gone, len(self.labels), codes)]
         name = f"abstained below {limit}"
         return Abstention(name, unsure.marked, self.people, tuple(decisions.tolist()))
 
