@@ -9,7 +9,7 @@ import click
 
 from adtc.cli import text
 from adtc.cli.asking import FILE_ONLY, Asked
-from adtc.cli.options import FILE, OUTPUT, Option, ranks, whole
+from adtc.cli.options import FILE, OUTPUT, Option, integer, ranks
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
 from adtc.cli.saved import is_saved
@@ -70,7 +70,7 @@ class VoteOptions:
            help="Vote on the rows of another CSV or Parquet file, which needs no target."),
     Option("--row", "rows", metavar="ROW", multiple=True, callback=ranks,
            help="Show the votes on this row, from 0. Repeatable."),
-    Option("--contested", metavar="N", callback=whole(1),
+    Option("--contested", metavar="N", callback=integer(1),
            help="Show the N cases on which good trees disagree most, with their features."),
     Option("--by-group", is_flag=True, help="Show every sensitive group, too."),
     Option("--save", "path", metavar="FILE", type=FILE, section=OUTPUT,
