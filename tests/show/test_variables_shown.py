@@ -3,6 +3,7 @@
 import pytest
 
 import adtc
+from adtc.profiles.writing import approximate
 from adtc.show import plot
 from adtc.show.report import report_html
 from adtc.show.variables import _MOST_BARS, usage_data, variables_html
@@ -48,3 +49,22 @@ def test_the_report_tells_variables(good, tmp_path):
     assert "A single leaf, which tests nothing" in variables_html(everything)
     kept = good.save(tmp_path / "small.adtc")
     assert "kept without its circuit" in variables_html(adtc.load_profile(kept))
+
+
+def test_the_report_tells_reliance(good, monkeypatch):
+    best = min(value for value, _ in good.marginal("error").defined())
+    asked = f"error <= {best + 2}"
+    part = good.where(asked)
+    page = variables_html(part, asked)
+    source, own = good.source, good.record.question["where"]
+    found = adtc.reliance(source.data, source.space, f"({own}) and ({asked})")
+    lines = page.partition("<h3>Reliance")[2].split('<th scope="row">')[1:]
+    shown = {line.partition("</th>")[0]: line for line in lines}
+    assert set(shown) == {one.name for one in part.variables().values() if one.possible}
+    for one in found:
+        if one.column in shown:
+            assert f"<td>{approximate(one.min)}</td>" in shown[one.column]
+            assert f"<td>{approximate(one.max)}</td>" in shown[one.column]
+    assert "Reliance" not in variables_html(part)  # it does not know by which formula
+    monkeypatch.setattr("adtc.show.variables._MOST_WALKED", -1)
+    assert "Reliance" not in variables_html(part, asked)

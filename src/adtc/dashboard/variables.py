@@ -1,19 +1,17 @@
 """The variables of all good trees: who needs them, and how much errors grow when they are shuffled.
 
-Reliance takes runs of its own, one per variable, so it is computed aside, and asked for again.
+Reliance takes a run of its own, so it is computed aside, and asked for again.
 """
 
 import threading
 from dataclasses import dataclass, field
-from typing import Any
 
 from adtc.cache import LRUCache
 from adtc.dashboard.side import Side
 from adtc.engine.monitor import Monitor
-from adtc.engine.questions import count
-from adtc.errors import ADTCError, QueryError
+from adtc.errors import ADTCError
 from adtc.profiles.profile import Profile
-from adtc.profiles.reliance import RelianceRange, reliance
+from adtc.profiles.reliance import RelianceRange, ranges_of_profile
 from adtc.profiles.variables import Variable, Variables
 from adtc.show import views
 from adtc.show.views import View
@@ -95,20 +93,9 @@ class VariablesPanel:
             job.done = True
 
     def _compute(self, chosen: Profile, where: str | None, job: Job) -> None:
-        source, asked = chosen.need_source("reliance"), chosen.record.question
-        options: dict[str, Any] = {"define": asked.get("define"), "monitor": job.monitor}
-        parts = [f"({part})" for part in (asked.get("where"), where) if part is not None]
-        good = " and ".join(parts) or None
-        if count(source.data, source.space, good, **options) != chosen.count:
-            raise QueryError(
-                "reliance is computed anew from the formulas, and these find other trees than "
-                "those shown: make the profile with its formula (where=...), and leave least(...) "
-                "out of the one above."
-            )
+        found = ranges_of_profile(chosen, where=where, monitor=job.monitor)
         job.least = dict(chosen.variables(monitor=job.monitor).least_errors)
-        for name in job.columns:
-            (found,) = reliance(source.data, source.space, good, columns=[name], **options)
-            job.ranges[name] = found
+        job.ranges = {one.column: one for one in found}
 
 
 def _line(one: Variable, total: int) -> View:

@@ -257,8 +257,7 @@ def of_profile(
     source = profile.need_source("reliance")
     asked = profile.record.question
     _checked([column], variables(source.data), variant)
-    parts = [f"({part})" for part in (asked.get("where"), where) if part is not None]
-    good = " and ".join(parts) or None
+    good = _both(asked.get("where"), where)
     trees = _GoodTrees(source.data, source.space, good, variant, {"define": asked.get("define")})
     made = trees.profile(column)
     if where is None and made.count != profile.count:
@@ -267,6 +266,33 @@ def of_profile(
             "them: take the whole profile, and give the formula as where."
         )
     return Reliance(trees.range_of(made, column), made)
+
+
+def ranges_of_profile(
+    profile: Profile, *, where: Where = None, monitor: Monitor | None = None
+) -> RelianceRanges:
+    """Find the range of reliance on every variable among a profile's trees.
+
+    Parameters
+    ----------
+    where
+        The formula by which ``profile`` was filtered after it was made, if it was.
+    """
+    source, asked = profile.need_source("reliance"), profile.record.question
+    options: dict[str, Any] = {"define": asked.get("define"), "monitor": monitor}
+    good = _both(asked.get("where"), where)
+    if count(source.data, source.space, good, **options) != profile.count:
+        raise QueryError(
+            "reliance is computed anew from the formulas, and these find other trees than those "
+            "shown: make the profile with its formula (where=...), and leave least(...) out of "
+            "the one that filters it."
+        )
+    return reliance(source.data, source.space, good, **options)
+
+
+def _both(*formulas: Where) -> str | None:
+    parts = [f"({part})" for part in formulas if part is not None]
+    return " and ".join(parts) or None
 
 
 def _checked(columns: list[str], known: Collection[str], variant: str) -> list[str]:

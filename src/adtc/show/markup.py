@@ -60,6 +60,17 @@ def bar_html(share: float, text: str) -> str:
     return f'<span class="bar" style="--share:{100 * share:.1f}%">{text}</span>'
 
 
+def range_html(low: float, high: float) -> str:
+    """Draw a bar between two places, 0 at the left end of the cell and 1 at its right.
+
+    Examples
+    --------
+    >>> range_html(0.25, 0.5)
+    '<span class="range" style="--low:25.0%;--high:50.0%"></span>'
+    """
+    return f'<span class="range" style="--low:{100 * low:.1f}%;--high:{100 * high:.1f}%"></span>'
+
+
 def json_text(value: object) -> str:
     """Write JSON that cannot end the script element it stands in."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)

@@ -189,7 +189,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         "trees": ("Chosen trees", sections.chosen_html(whole, profile, shown, small)),
         "groups": ("Rates by group", sections.groups_html(profile, shown, small)),
         "people": ("The people", people_html(profile, small)),
-        "variables": ("Variables", variables_html(profile)),
+        "variables": ("Variables", variables_html(profile, wanted.where)),
         "question": ("The question", pairs_html(words.question(profile, wanted.where))),
         "tables": (
             "On further tables",

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adtc.errors import QueryError
 from adtc.profiles.profile import Profile
+from adtc.profiles.reliance import ranges_of_profile
 from adtc.profiles.variables import Variable, Variables
-from adtc.profiles.writing import grouped, percentage
-from adtc.show.markup import bar_html, escaped, list_html, table_html
+from adtc.profiles.writing import approximate, grouped, percentage
+from adtc.show.markup import bar_html, escaped, list_html, range_html, table_html
 from adtc.show.pictures import _Chart, _look, plot
 from adtc.show.style import BLUE, MARK, Picture
 from adtc.text import percent
@@ -15,6 +17,7 @@ from adtc.text import percent
 _MOST_BARS = 25  # variables in a picture
 _MOST_SETS = 12  # minimal sets in a report
 _MOST_CELLS = 5_000_000  # of a circuit that a report walks over
+_MOST_WALKED = 300_000  # of a circuit on which a report looks for the ends of reliance
 _ROW = 0.17  # inches per bar
 
 
@@ -85,8 +88,14 @@ def _paint_usage(chart: _Chart, data: UsageData) -> None:
         chart.write(f"{data.left_out} more", (124, len(places) - 0.45), (0, 1), "right")
 
 
-def variables_html(profile: Profile) -> str:
-    """Write which variables the good trees need and use, for a report."""
+def variables_html(profile: Profile, where: str | None = None) -> str:
+    """Write which variables the good trees need, use and rely on, for a report.
+
+    Parameters
+    ----------
+    where
+        The formula by which the profile was filtered after it was made, if it was.
+    """
     if not profile.count:
         return '<p class="empty">No tree exists, so no variable is tested.</p>'
     if profile.source is None:
@@ -94,7 +103,8 @@ def variables_html(profile: Profile) -> str:
             '<p class="empty">This profile was kept without its circuit, so its variables cannot '
             "be counted: save it with <code>circuit=True</code> (<code>--circuit</code>).</p>"
         )
-    if sum(len(level.cells.keys) for level in profile.source.circuit.levels[1:]) > _MOST_CELLS:
+    cells = sum(len(level.cells.keys) for level in profile.source.circuit.levels[1:])
+    if cells > _MOST_CELLS:
         return (
             '<p class="empty">The circuit of these trees is large: ask for variables by '
             "<code>adtc variables</code>.</p>"
@@ -120,6 +130,39 @@ def variables_html(profile: Profile) -> str:
         + (table_html(head, rows) + _levels_html(used) if used else "")
         + (f"<p>No good tree tests: {unused}.</p>" if unused else "")
         + _sets_html(found)
+        + (_reliance_html(profile, where, used) if used and cells <= _MOST_WALKED else "")
+    )
+
+
+def _reliance_html(profile: Profile, where: str | None, used: Sequence[Variable]) -> str:
+    """Write how much errors grow when a variable is shuffled, from the least to the most."""
+    try:
+        ranges = {one.column: one for one in ranges_of_profile(profile, where=where)}
+    except QueryError:  # least(...) means other trees where it is asked of a part of them
+        return ""
+    ends = {
+        one.name: (float(found.min), float(found.max))
+        for one in used
+        if (found := ranges[one.name]).min is not None and found.max is not None
+    }
+    if not ends:
+        return ""
+    least, most = min(low for low, _ in ends.values()), max(high for _, high in ends.values())
+    wide = most - least or 1.0
+    rows = [
+        [
+            escaped(name),
+            approximate(ranges[name].min),
+            range_html((low - least) / wide, (high - least) / wide),
+            approximate(ranges[name].max),
+        ]
+        for name, (low, high) in sorted(ends.items(), key=lambda item: -item[1][1])
+    ]
+    return (
+        '<h3>Reliance</h3><p class="note">The errors of a good tree with the values of a variable '
+        "shuffled among the people, on average over all pairs of them, divided by its errors as "
+        "they are: the least and the largest among all good trees. 1 means that it does not "
+        f"matter.</p>{table_html(['variable', 'least', '', 'largest'], rows)}"
     )
 
 
