@@ -168,6 +168,14 @@ def test_a_forged_certificate_is_refused(
     assert reason in str(refusal(forged(certified(people), *path, value=value), people))
 
 
+def test_a_tree_is_scored_as_it_stands_in_the_class(people: Path) -> None:
+    made = certified(people)
+    both = forged(made, *FIRST, "shown", "tree", value=lambda tree: tree | {"label": "no"})
+    leaf = forged(made, *FIRST, "shown", "tree", value={"label": "no"})
+    assert "does not hold" in str(refusal(leaf, people))
+    assert refusal(both, people) is None  # a split, whatever label is written beside it
+
+
 def test_a_name_says_what_is_tested(people: Path) -> None:
     made = certified(people)
     for feature in made.document["table"]["recipe"]["features"]:

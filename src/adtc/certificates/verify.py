@@ -6,16 +6,16 @@ A certificate makes statements about all decision trees of a class on one table:
 many satisfy a formula, that none does, or that one does, which it shows. This file shares no code
 with adtc, runs alone, and is meant to be read from top to bottom:
 
-file      no byte was changed: the digest over the certificate is right
-table     is read anew; each feature, label and group is a test of a column (`fits`) and is called
-          by its test (`named`); the digest of all rows so read is the certified one
-formulas  nested lists over counts of rows: decided on counts (`holds`), and turned into linear
-          forms of counts that are at most 0 wherever they hold (`bounds`)
-trees     one recursion over paths (`below`): the trees below a path are its leaves and, for each
-          feature not on it yet, all pairs of a tree below its one and a tree below its other side;
-          it adds up their numbers by their counts, or finds the least value of a linear form
-report    trees shown are sent through the table; trees are counted again. A form that is at most 0
-          on trees that satisfy a formula, but above 0 on all trees, proves that there are none
+- file: no byte was changed, that is, the digest over the certificate is right
+- table: is read anew; each feature, label and group is a test of a column (`fits`) and is called
+  by its test (`named`); the digest of all rows so read is the certified one
+- formulas: nested lists over counts of rows, decided on counts (`holds`), and turned into linear
+  forms of counts that are at most 0 wherever they hold (`bounds`)
+- trees: one recursion over paths (`below`). The trees below a path are its leaves and, for each
+  feature not on it yet, all pairs of a tree below its one and a tree below its other side; it
+  adds up their numbers by their counts, or finds the least value of a linear form
+- report: trees shown are sent through the table; trees are counted again. A form that is at most 0
+  on trees that satisfy a formula, but above 0 on all trees, proves that there are none
 """
 
 # fmt: off
@@ -502,7 +502,7 @@ class Report:
     def said(self, by: Any) -> list[int]:
         """Tell the label that every row gets: by a column of labels, or sent down a tree."""
         def label(at: Json, row: int) -> int:
-            if "label" in at: return self.reading.labels.index(at["label"])
+            if at.keys() == {"label"}: return self.reading.labels.index(at["label"])
             return label(at["yes" if bits[at["feature"]][row] else "no"], row)
         kinds, roles = self.reading.kinds, self.reading.roles
         bits = dict(zip(self.reading.names, self.reading.bits, strict=True))
