@@ -183,6 +183,8 @@ def changed(file: Path, copy: Path) -> bool:
 
 def built() -> bool:
     """Build what changed."""
+    for library in (COMPILED / "adtc").glob("_core_*"):
+        library.unlink()  # CMake keeps one that is less than a second older
     for command in (
         ["ninja", "-C", str(BUILD)],
         ["cmake", "--install", str(BUILD), "--prefix", str(COMPILED)],

@@ -28,6 +28,7 @@ def test_local_workers_count_the_same_trees() -> None:
     [
         (["--dask", "tcp://10.1.2.3:8786"], "neither on this machine nor under TLS"),
         (["--dask", "somewhere"], "is not the address of a scheduler"),
+        (["--dask", "["], "is not the address of a scheduler"),
         (["--insecure"], "give its address with --dask"),
         (["--dask", "local", "--checkpoint", "{folder}"], "either --checkpoint or --dask"),
     ],

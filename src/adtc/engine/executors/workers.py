@@ -76,17 +76,17 @@ def check_address(address: str, *, insecure: bool) -> None:
     >>> check_address("tcp://127.0.0.1:8786", insecure=False)
     >>> check_address("tls://scheduler.example:8786", insecure=False)
     """
-    parts = urlsplit(address if "://" in address else f"tcp://{address}")
     try:
-        host, port = parts.hostname, parts.port
+        parts = urlsplit(address if "://" in address else f"tcp://{address}")
+        scheme, host, port = parts.scheme, parts.hostname, parts.port
     except ValueError:
-        host = port = None
-    if not host or port is None or parts.scheme not in ("tcp", "tls", "ws", "wss"):
+        scheme, host, port = "", None, None
+    if not host or port is None or scheme not in ("tcp", "tls", "ws", "wss"):
         raise QueryError(
             f"'{address}' is not the address of a scheduler: give one such as "
             f"tls://host:8786, or local for workers on this machine."
         )
-    if parts.scheme in ("tls", "wss") or insecure or _is_here(host):
+    if scheme in ("tls", "wss") or insecure or _is_here(host):
         return
     raise QueryError(
         f"'{address}' is neither on this machine nor under TLS, so others could read the table "
