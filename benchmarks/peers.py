@@ -232,10 +232,23 @@ def compare(
 def as_row(line: dict[str, Any]) -> str:
     """Write a line of the table."""
     ours, theirs = line["adtc"], line["theirs"]
+    question = line["question"] + (f" (at {line['commit']})" if "commit" in line else "")
     return (
-        f"| {line['question']} | {_answer(line['answer'])} | {_seconds(ours)} | {_mb(ours)} | "
+        f"| {question} | {_answer(line['answer'])} | {_seconds(ours)} | {_mb(ours)} | "
         f"{line['peer']} | {_seconds(theirs)} | {_mb(theirs)} | {_ratio(line)} | {line['agree']} |"
     )
+
+
+def put_in_place(part: dict[str, Any], path: Path) -> None:
+    """Let the lines of a part take the place of those in the full table; each names its commit."""
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    newer = {(line["question"], line["section"], line["peer"]): line for line in part["lines"]}
+    commit = part["machine"]["commit"]
+    for at, line in enumerate(whole["lines"]):
+        if found := newer.get((line["question"], line["section"], line["peer"])):
+            whole["lines"][at] = {**found, "commit": commit}
+    whole["means"] = means(whole["lines"])
+    path.write_text(json.dumps(whole, indent=1), encoding="utf-8")
 
 
 def _answer(value: Any) -> str:
@@ -299,6 +312,9 @@ def main() -> int:
     parser.add_argument("--only", help="run the questions whose description contains this text")
     parser.add_argument("--peers", help="ask only these peers, such as 'streed,dl85'")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="limit per tool and case")
+    parser.add_argument(
+        "--again", action="store_true", help="put the lines of a part into the full table, marked"
+    )
     chosen = parser.parse_args()
     part = "-part" if chosen.only or chosen.peers else ""  # never in place of a full table
     path = HERE / "results" / f"peers{part}.json"
@@ -328,6 +344,8 @@ def main() -> int:
         told["lines"].append(line)
         told["means"] = means(told["lines"])
         path.write_text(json.dumps(told, indent=1), encoding="utf-8")
+    if part and chosen.again:
+        put_in_place(told, path.with_name("peers.json"))
     print("\n" + "\n".join(told["means"]))
     print(f"written to {path.relative_to(HERE.parent)}", file=sys.stderr)
     ours_wrong = ("NO", "adtc is wrong")

@@ -12,6 +12,7 @@ import adtc
 import oracle
 from adtc.certificates import verify as verifier
 from adtc.certificates.certificate import Certificate
+from adtc.certificates.recipe import as_columns
 from adtc.errors import QueryError
 from test_agreement import Asked, plain, questions
 
@@ -27,7 +28,7 @@ def frame_of(table: oracle.Table) -> dict[str, list[int]]:
 
 def checked(certificate: Certificate | bytes, table: oracle.Table) -> verifier.Report:
     content = certificate if isinstance(certificate, bytes) else certificate.to_bytes()
-    return verifier.verify(content, verifier.as_columns(frame_of(table)))
+    return verifier.Report(content, lambda about: as_columns(frame_of(table)))
 
 
 def forged(certificate: Certificate, *path: object, value: object) -> bytes:
@@ -53,14 +54,12 @@ def test_a_certified_number_is_the_oracles(asked: Asked) -> None:
     assert (report.reason, report.too_large) == (None, [])
     assert any(line.startswith(f"{len(good):,} trees satisfy") for line in report.checked)
     if not good:  # without the proof the trees are counted
-        counted = checked(forged(made, "proofs", 0, value=None), asked.table)
+        counted = checked(forged(made, "statements", 0, "proof", value=None), asked.table)
         assert counted.reason is None
     # a forged number is found out by counting, or the words tell
-    more = forged(made, "answer", "count", value=len(good) + 1)
-    document = json.loads(more)
-    document["kind"] = "count"
-    document["claim"] = verifier.in_words(document)
-    report = checked(Certificate({k: v for k, v in document.items() if k != "sha256"}), asked.table)
+    more = json.loads(forged(made, "statements", 0, "trees", value=len(good) + 1))
+    more["claim"] = verifier.in_words(more)
+    report = checked(Certificate({k: v for k, v in more.items() if k != "sha256"}), asked.table)
     assert report.reason is not None
 
 
@@ -76,7 +75,7 @@ def test_a_certified_optimum_is_the_oracles(asked: Asked, data: st.DataObject) -
             adtc.certify(*asked.given, asked.where, **ask)
         return
     made = adtc.certify(*asked.given, asked.where, **ask)
-    assert Fraction(made.document["answer"]["value"]) == best
+    assert Fraction(made.value) == best
     report = checked(made, asked.table)
     assert (report.reason, report.too_large) == (None, [])
 
@@ -91,7 +90,25 @@ def test_an_existence_shows_its_tree(asked: Asked) -> None:
         return
     made = adtc.certify(*asked.given, asked.where, claim="existence")
     tree = adtc.algebra.trees.from_json(
-        made.document["witness"]["tree"], asked.given[0].feature_names, asked.given[0].labels
+        made.shown["tree"], asked.given[0].feature_names, asked.given[0].labels
     )
     assert plain(tree) in [t for t, _ in good]
     assert checked(made, asked.table).reason is None
+
+
+@settings(max_examples=20)
+@given(asked=questions(), data=st.data())
+def test_least_and_largest_values_are_stated_and_checked(asked: Asked, data: st.DataObject) -> None:
+    term = data.draw(st.sampled_from(oracle.metric_names(asked.table)))
+    which, choose = data.draw(st.sampled_from([("least", min), ("largest", max)]))
+    best = oracle.best(asked.table, asked.space, term, choose, None)
+    made = adtc.certify(*asked.given, f"{term} = {which}({term})")
+    assert made.count == adtc.count(*asked.given, f"{term} = {which}({term})")
+    assert (made.count == 0) == (best is None)
+    report = checked(made, asked.table)
+    assert (report.reason, report.too_large) == (None, [])
+    last = made.document["statements"][-1]
+    assert last["trees"] == 0
+    if best is not None:  # a tree has it, and none has a better one
+        fake = forged(made, "statements", -1, "trees", value=1)
+        assert checked(fake, asked.table).reason is not None

@@ -1,5 +1,6 @@
 """The verifier reads every kind of table as adtc does: separators, types, missing values, cuts."""
 
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pytest
 
 import adtc
 from adtc.certificates import verify as verifier
+from adtc.certificates.recipe import columns_of
 
 ODD = """\
 \ufeffage, income ,on,code,town,risk,used,w
@@ -54,7 +56,8 @@ def test_decisions_may_be_spelled_otherwise(tmp_path: Path) -> None:
     path.write_text("age,sex,used,y\n20,f,YES,1\n30,m,no,0\n40,f,No,0\n50,m,yes,1\n")
     data = adtc.read(path, target="y", sensitive="sex", references=["used"])
     made = adtc.certify_alternative(data, adtc.Space(max_depth=1), baseline="used")
-    assert made.document["baseline"]["metrics"]["acc"] == "1"
+    assert made.document["in_use"]["metrics"]["acc"] == "1"
+    assert "Here agreement[used] is used: 0 = 0 or No or no, 1 = 1 or YES or yes" in made.claim
     assert adtc.verify(made.save(tmp_path / "claim.json"), path)
 
 
@@ -84,8 +87,6 @@ def test_typed_tables_are_read_alike(tmp_path: Path) -> None:
     check(adtc.read(path, **options), tmp_path / "claim.json", path)
     check(adtc.Data.from_frame(frame, **options), tmp_path / "claim.json", frame)
     made = adtc.certify(adtc.Data.from_frame(frame, **options), adtc.Space(max_depth=1))
-    report = verifier.verify(
-        made.to_bytes(), verifier.read_table(str(path), made.document["table"])
-    )
+    report = verifier.Report(made.to_bytes(), partial(columns_of, str(path)))
     assert report.reason is None
     assert "values that change no feature" in report.trusted[0]

@@ -15,12 +15,15 @@ from test_certificates import forged
 import adtc
 from adtc.algebra.trees import parse_tree
 from adtc.certificates import verify as verifier
+from adtc.certificates.certificate import groups_of
 from adtc.cli import main
 from adtc.errors import DataError, QueryError
 from adtc.show.certificate import certificate_html
 
 WHERE = "acc >= 0.6 and dp <= 0.4"
 RULE = "<job = cook, yes, no>"
+FIRST = ("statements", 0)
+SWAPPED = [{"values": ["yes"]}, {"values": ["no"]}]
 PEOPLE = """\
 age;job;city;sex;used;y
 25;cook;Rome;f;yes;yes
@@ -70,14 +73,17 @@ def refusal(content: bytes, table: Path) -> str | None:
 def test_any_changed_byte_is_refused(people: Path) -> None:
     content = certified(people).to_bytes()
     columns = verifier.read_table(str(people), verifier.opened(content)["table"])
-    assert verifier.verify(content, columns, quick=True).reason is None
+
+    def reason_of(changed: bytes) -> str | None:
+        return verifier.Report(changed, lambda about: columns, quick=True).reason
+
+    assert reason_of(content) is None
     for at in range(len(content)):
         changed = bytearray(content)
         changed[at] ^= 1
-        reason = verifier.verify(bytes(changed), columns, quick=True).reason
-        assert reason, (at, content[at - 10 : at + 10])
-    assert verifier.verify(content + b" ", columns, quick=True).reason
-    assert verifier.verify(content[:-1], columns, quick=True).reason
+        assert reason_of(bytes(changed)), (at, content[at - 10 : at + 10])
+    assert reason_of(content + b" ")
+    assert reason_of(content[:-1])
 
 
 def test_any_changed_row_is_refused_and_named(people: Path) -> None:
@@ -118,40 +124,122 @@ def test_any_changed_row_is_refused_and_named(people: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "reason"),
     [
-        (("answer", "count"), lambda n: n + 1, "its words do not say"),
+        ((*FIRST, "trees"), lambda n: n + 1, "its words do not say"),
+        ((*FIRST, "trees"), None, "its words do not say"),
         (("claim",), lambda text: text.replace("exactly", "at most"), "its words do not say"),
+        (("claim",), lambda text: text.replace("0 = no", "0 = yes"), "its words do not say"),
         (("space", "max_depth"), 1, "its words do not say"),
-        (("table", "least_rows"), 2, "its words do not say"),
-        (("question", "where"), "acc >= 0.7 and dp <= 0.4", "its words do not say"),
-        (("witness", "metrics", "acc"), "1/2", "acc of the tree shown is"),
-        (("witness", "groups", 0, "selected"), 8, "rates by group of the tree shown"),
-        (("witness", "rules"), lambda rules: rules[::-1], "its rules are others"),
-        (("witness", "tree"), {"label": "no"}, "its rules are others"),
-        (("witness",), None, "it shows no tree"),
-        (("version",), 3, "it has version 3, but this verifier reads version 2"),
+        (("space", "minsup"), 2, "its words do not say"),
+        (("space", "max_size"), 0, "none that this verifier knows"),
+        (("space", "root"), ["age"], "none that this verifier knows"),
+        ((*FIRST, "where"), ["<=", "dp", "0.4"], "its words do not say"),
+        ((*FIRST, "shown", "metrics", "acc"), "1/2", "acc of the tree shown is"),
+        ((*FIRST, "shown", "metrics", "selected[f]"), "8", "selected[f] of the tree shown is"),
+        ((*FIRST, "shown", "metrics", "dp"), None, "dp of the tree shown is"),
+        (
+            (*FIRST, "shown", "tree"),
+            {"label": "no"},
+            "the tree shown: acc >= 0.6 and dp <= 0.4 does",
+        ),
+        ((*FIRST, "shown", "tree"), {"label": "maybe"}, "the tree shown is not in the class"),
+        ((*FIRST, "shown"), None, "it shows no tree"),
+        (("statements",), [], "its words do not say"),
+        (("version",), 4, "it has version 4, but this verifier reads version 3"),
+        (("version",), 2, "it has the older version 2, but this verifier reads version 3"),
         (("version",), 1, "use verify.py of the adtc that made it, or certify again"),
         (("format",), "other", "it is no certificate of adtc"),
         (("table", "recipe", "features", 0, "high"), 28, "row 6 is not as certified"),
-        (("table", "recipe", "target", "values"), ["yes", "no"], "row 1 is not as certified"),
-        (("proofs",), [], "not put together"),
-        (("proofs", 0, "multipliers"), [[0, "-1"]], "a multiplier of its proof is not above 0"),
-        (("proofs", 0, "form"), "error", "not the sum of the formula's bounds"),
-        (("proofs", 0, "least"), "1", "its proof does not hold"),
-        (("question", "define"), {"acc": "1"}, "gives the metric 'acc' another meaning"),
-        (("kind",), "optimum", "its numbers are not those of a claim of the kind 'optimum'"),
-        (("answer", "baseline"), "1/2", "its numbers are not those of a claim"),
-        (("answer", "value"), "1/2", "its numbers are not those of a claim"),
-        (("answer", "count"), None, "its numbers are not those of a claim"),
-        (("kind",), "proof", "not put together"),
-        (("question", "define"), {"cost": "1"}, "its words do not say"),
-        (("question", "define"), {"N[0,1]": "0", "error": "0"}, "the metric 'error' another"),
-        (("table", "recipe", "features", 1, "name"), "age <= 30", "features have the same name"),
+        (("table", "recipe", "codes", "label", "tests"), SWAPPED, "row 1 is not as certified"),
+        (("table", "recipe", "features", 2, "values"), ["cook", "x"], "in its recipe has no name"),
+        ((*FIRST, "proof", "multipliers"), [[0, "-1"]], "a multiplier of its proof is not above 0"),
+        ((*FIRST, "proof", "form"), "error", "its proof does not hold"),
+        ((*FIRST, "proof", "least"), "1", "its proof does not hold"),
+        (("define", "acc"), "1", "its words do not say"),
+        (("define",), {}, "its words do not say"),
+        (("metrics", "error"), "0", "gives the metric 'error' another meaning"),
+        (("metrics", "N[0,1]"), "0", "gives the metric 'N[0,1]' another meaning"),
+        (("metrics",), {}, "that it does not define"),
+        (("table", "recipe", "features", 1, "high"), 30, "features have the same name"),
     ],
 )
 def test_a_forged_certificate_is_refused(
     people: Path, path: tuple[object, ...], value: object, reason: str
 ) -> None:
     assert reason in str(refusal(forged(certified(people), *path, value=value), people))
+
+
+def test_a_tree_is_scored_as_it_stands_in_the_class(people: Path) -> None:
+    made = certified(people)
+    both = forged(made, *FIRST, "shown", "tree", value=lambda tree: tree | {"label": "no"})
+    leaf = forged(made, *FIRST, "shown", "tree", value={"label": "no"})
+    assert "does not hold" in str(refusal(leaf, people))
+    assert refusal(both, people) is None  # a split, whatever label is written beside it
+
+
+def test_a_name_says_what_is_tested(people: Path) -> None:
+    made = certified(people)
+    for feature in made.document["table"]["recipe"]["features"]:
+        assert "name" not in feature  # so that it cannot be forged
+    for value in ({"high": 31}, {"column": "job"}, {"high": None, "low": 30}, {"values": ["25"]}):
+        fake = forged(made, "table", "recipe", "features", 0, value=lambda f, v=value: f | v)
+        assert refusal(fake, people) is not None, value
+
+
+def rewritten(made: adtc.Certificate, *changes: tuple[tuple[object, ...], object]) -> bytes:
+    """Forge several values, and let the words say them."""
+    content = made.to_bytes()
+    for path, value in changes:
+        content = forged(_from(content), *path, value=value)
+    return reworded(content)
+
+
+def _from(content: bytes) -> adtc.Certificate:
+    return adtc.Certificate({k: v for k, v in json.loads(content).items() if k != "sha256"})
+
+
+def test_words_that_limit_nothing_are_refused(people: Path) -> None:
+    made = certified(people)
+    for limit in ({"banned": "job"}, {"labels": "minority"}, {"max_size": -1}, {"minsup": -1}):
+        fake = rewritten(made, (("space",), lambda space, more=limit: space | more))
+        assert "none that this verifier knows" in str(refusal(fake, people)), limit
+    fake = rewritten(made, (("space", "max_depth"), 1.5))  # that is 1, and there are fewer trees
+    assert "trees satisfy" in str(refusal(fake, people)) or "not in the class" in str(
+        refusal(fake, people)
+    )
+
+
+def test_a_formula_means_what_the_words_define(people: Path) -> None:
+    made = certified(people)
+    assert "Here acc is (N - error) / N" in made.claim
+    assert "Here label is y: 0 = no, 1 = yes. Here group is sex: 0 = f, 1 = m." in made.claim
+    hidden = (
+        (("define",), lambda define: {k: v for k, v in define.items() if k != "acc"}),
+        (("metrics", "acc"), ["/", "N", "N"]),
+    )
+    for one in (made, certified(people, where="acc > 1")):
+        fake = rewritten(one, *hidden)
+        assert "a metric 'acc' that it does not define" in str(refusal(fake, people))
+    sentence = "acc. None in this class: there are no trees with size"
+    told = rewritten(made, (("define", sentence), "acc"))
+    assert f"gives the metric '{sentence}' another meaning" in str(refusal(told, people))
+    told = rewritten(made, (("define", "acc"), ["/", "N", "N"]))
+    assert refusal(told, people) is not None
+
+
+def test_weights_and_the_column_in_use_are_said(people: Path) -> None:
+    data = adtc.read(people, target="y", sensitive="sex", weights="age", drop=["city", "used"])
+    made = adtc.certify(data, adtc.Space(max_depth=1))
+    assert "A row counts as its age says." in made.claim
+    assert adtc.verify(made.save(people.with_name("claim.json")), people)
+    fake = forged(made, "table", "recipe", "weights", value=None)
+    assert refusal(fake, people) is not None
+    assert "those in the column used, have dp = 1/2" in alternative(people).claim
+
+
+def test_the_verifier_is_short_enough_to_be_read() -> None:
+    lines = Path(verifier.__file__).read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 600
+    assert max(map(len, lines)) <= 100
 
 
 def reworded(content: bytes) -> bytes:
@@ -165,14 +253,14 @@ def reworded(content: bytes) -> bytes:
 def test_a_forged_number_in_right_words_is_found_by_counting(people: Path) -> None:
     made = certified(people)
     n = made.count
-    fake = reworded(forged(made, "answer", "count", value=n + 1))
+    fake = reworded(forged(made, *FIRST, "trees", value=n + 1))
     assert f"{n:,} trees satisfy {WHERE}, but {n + 1:,} are certified" in str(refusal(fake, people))
     none = certified(people, where="acc > 1")
     assert none.kind == "none"
-    fake = reworded(forged(none, "question", "where", value="acc >= 1"))
+    fake = reworded(forged(none, *FIRST, "where", value=[">=", "acc", "1"]))
     assert "its proof does not hold" in str(refusal(fake, people))
     document = json.loads(fake)
-    document["proofs"] = [None]
+    document["statements"][0]["proof"] = None
     fake = reworded(json.dumps(document).encode())
     assert "trees satisfy acc >= 1, but 0 are certified" in str(refusal(fake, people))
 
@@ -181,6 +269,8 @@ def test_a_form_that_just_meets_its_bound_proves_nothing(people: Path) -> None:
     made = certified(people, where="error <= 0 and depth > 2")  # some tree errs nowhere
     assert (made.kind, made.proved) == ("none", False)
     assert "counted again" in adtc.verify(made.save(people.parent / "c.json"), people).checked[-1]
+    some = certified(people, where="error < 1")  # those are pruned by it, and no more
+    assert (some.kind, refusal(some.to_bytes(), people)) == ("count", None)
     strict = certified(people, where="error < 0")
     assert (strict.kind, strict.proved) == ("none", True)
     assert refusal(strict.to_bytes(), people) is None
@@ -189,28 +279,43 @@ def test_a_form_that_just_meets_its_bound_proves_nothing(people: Path) -> None:
 def test_a_forged_optimum_is_refused(people: Path) -> None:
     made = certified(people, minimize="size", where="acc >= 0.8")
     assert refusal(made.to_bytes(), people) is None
-    least = int(made.document["answer"]["value"])
+    least = int(made.value)
+    assert certified(people, maximize="acc", where="size = 1").value == "1/2"
+    equal, better = made.document["statements"]
+    assert (equal["where"][-1], better["where"][-1]) == (
+        ["=", "size", f"{least}"],
+        ["<", "size", f"{least}"],
+    )
     for value in (least - 1, least + 1):
-        fake = reworded(forged(made, "answer", "value", value=str(value)))
-        assert f"size of the tree shown is {least}" in str(refusal(fake, people))
+        wrong = ["and", *equal["where"][1:-1], ["=", "size", str(value)]]
+        fake = reworded(forged(made, *FIRST, "where", value=wrong))
+        assert f"size = {value} does not hold" in str(refusal(fake, people))
+    wrong = ["and", *better["where"][1:-1], ["<", "size", str(least + 1)]]
+    fake = forged(made, "statements", 1, "where", value=wrong)
+    fake = json.loads(fake)
+    fake["statements"][1]["proof"] = None
+    fake = reworded(json.dumps(fake).encode())
+    assert "trees satisfy" in str(refusal(fake, people))
 
 
 def test_an_alternative_is_checked_against_the_decisions_in_use(people: Path) -> None:
     made = alternative(people)
     report = adtc.verify(made.save(people.parent / "claim.json"), people)
     assert report, report.reason
-    assert "the decisions in use have the rates and gaps certified" in report.checked
-    rates = made.document["baseline"]["groups"]
-    assert [(g["group"], g["rows"], g["selected"], g["rate"]) for g in rates] == [
-        ("f", 4, 1, "1/4"),
-        ("m", 4, 3, "3/4"),
+    assert "the decisions in use, row by row: dp = 1/2 holds, its metrics are right" in (
+        report.checked
+    )
+    assert groups_of(made.document, made.document["in_use"]["metrics"]) == [
+        {"group": g, "rows": "4", "selected": n, "selection_rate": rate, "impact_ratio": ratio}
+        for g, n, rate, ratio in (("f", "1", "1/4", "1/3"), ("m", "3", "3/4", "1"))
     ]
-    assert [g["impact_ratio"] for g in rates] == ["1/3", "1"]
-    assert made.document["answer"]["baseline"] == "1/2"
+    assert made.baseline == "1/2"
     assert made.count == adtc.count(
         read(people), adtc.Space(max_depth=2), where="(acc >= 1/2) and dp < 1/2"
     )
-    fake = reworded(forged(made, "answer", "baseline", value="3/4"))
+    fake = reworded(forged(made, "in_use", "where", 2, value="3/4"))
+    assert "the decisions in use: dp = 3/4 does not hold" in str(refusal(fake, people))
+    fake = forged(made, "in_use", "metrics", "dp", value="3/4")
     assert "dp of the decisions in use is 1/2" in str(refusal(fake, people))
 
 
@@ -219,7 +324,7 @@ def test_a_tree_may_be_the_decisions_in_use_and_none_be_better(people: Path) -> 
     rule = parse_tree(RULE, data.feature_names, data.labels)
     made = alternative(people, rule)
     assert (made.count, made.claim[:18]) == (0, "None in this class")
-    assert made.document["baseline"]["metrics"]["acc"] == "1"
+    assert made.document["in_use"]["metrics"]["acc"] == "1"
     assert adtc.verify(made.save(people.parent / "claim.json"), people)
 
 
@@ -280,7 +385,7 @@ def test_what_takes_too_long_is_counted_by_the_engine(
     assert found.valid
     assert "counted again by adtc's engine, not independently" in found.checked[-1]
     n = made.count
-    fake = reworded(forged(made, "answer", "count", value=n + 1))
+    fake = reworded(forged(made, *FIRST, "trees", value=n + 1))
     assert f"{n:,} trees satisfy" in str(refusal(fake, people))
 
 
@@ -321,6 +426,15 @@ def test_the_verifier_runs_as_a_single_file(people: Path, tmp_path: Path) -> Non
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith(f"valid: {claim}\n")
         assert "counted again by a recursion over paths" in done.stdout
+    packed.write_bytes(packed.read_bytes()[:-20])
+    assert run(claim, packed).returncode == 2
+    assert adtc.verify(claim, packed).reason == "the table was changed: it cannot be unpacked"
+    typed = alone / "people.parquet"
+    typed.write_bytes(b"PAR1")
+    assert "use `adtc verify` for a Parquet file" in run(claim, typed).stdout
+    latin = alone / "latin.csv"
+    latin.write_bytes(PEOPLE.replace("Rome", "Köln", 1).encode("latin-1"))
+    assert "row 1 is not as certified" in run(claim, latin).stdout
     quick = run(claim, people, "--quick")
     assert (quick.returncode, "not counted" in quick.stdout) == (0, True)
     people.write_text(PEOPLE.replace("Rome", "Bern", 1), encoding="utf-8")
@@ -413,9 +527,9 @@ def test_the_tree_shown_is_scored_on_held_out_rows(people: Path) -> None:
     expected = adtc.score(tree, rows, ["error", "acc"])
     assert (held["rows"], held["no_group"]) == (len(lines) + 1, 1)
     assert held["metrics"]["acc"] == str(expected["acc"])
-    low, high = held["acc_interval"]
+    low, high = held["intervals"]["acc"]
     assert low <= float(expected["acc"]) <= high
-    assert sum(group["rows"] for group in held["groups"]) == len(lines)
+    assert sum(int(held["metrics"][f"rows[{sex}]"]) for sex in "fm") == len(lines)
     found = adtc.verify(made.save(people.with_name("claim.json")), people)
     assert found.valid
     assert "held-out rows of test: they are not in this table" in str(found)

@@ -142,13 +142,14 @@ def test_a_certificate_agrees_and_can_be_checked(people, tmp_path) -> None:
     told = json.loads(audit(people, "--decision", "said", *asked).stdout)
     assert told["certificate"] == str(claim)
     document = json.loads(claim.read_text())
-    assert document["answer"]["count"] == told["count"]
-    assert document["answer"]["value"] == told["best"]["value_exact"]
-    assert document["answer"]["baseline"] == told["baseline"]["dp_exact"]
+    assert document["statements"][0]["trees"] == told["count"]
+    *best, value = document["statements"][1]["where"][-1]
+    assert (best, Fraction(value)) == (["=", "dp"], Fraction(told["best"]["value_exact"]))
+    assert document["in_use"]["where"] == ["=", "dp", told["baseline"]["dp_exact"]]
     checked = json.loads(run("verify", str(claim), people, "--json").stdout)
     assert checked["valid"] is True
     told = json.loads(audit(people, "--drop", "said", "--floor", "acc >= 0.6", *asked).stdout)
-    assert json.loads(claim.read_text())["answer"]["count"] == told["count"]
+    assert json.loads(claim.read_text())["statements"][0]["trees"] == told["count"]
     refused = audit(people, "--decision", "said", *asked, "--test-share", "0.2")
     assert refused.exit_code == 2
     assert "give test rows as a file of their own (--test)" in refused.output

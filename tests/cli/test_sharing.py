@@ -45,6 +45,14 @@ def test_all_the_time_is_for_the_exact_answer_if_it_fits_twice(costs: Any, fits:
     assert sharing.exact_fits(foreseen(**costs), monitor) == fits
 
 
+@pytest.mark.parametrize(("depth", "seconds", "late"), [(5, 1.0, True), (2, 60.0, False)])
+def test_what_takes_too_long_by_its_size_is_told_at_once(
+    depth: int, seconds: float, late: bool
+) -> None:
+    data, monitor = adtc.load_dataset("german-credit"), Monitor(time_limit=seconds)
+    assert sharing.cannot_fit(data, adtc.Space(max_depth=depth), monitor) == late
+
+
 def test_a_question_that_fits_has_no_trees_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "_drawn", None)  # a call would fail
     told = json.loads(

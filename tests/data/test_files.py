@@ -7,6 +7,7 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv
 
 from adtc.data import Data, read, read_table
 from adtc.data.files import repeated
@@ -21,6 +22,17 @@ def write(tmp_path):
         return path
 
     return write
+
+
+def test_arrow_reads_memory_of_its_own(write, monkeypatch):
+    # threads that let go of memory of Python's while Python ends would abort the process
+    given = []
+    whole = csv.read_csv
+    monkeypatch.setattr(csv, "read_csv", lambda b, *more: given.append(b) or whole(b, *more))
+    assert read_table(write("a,b\n1,x\n")).num_rows == 1
+    (buffer,) = given
+    assert buffer.is_mutable  # that of bytes is not
+    assert buffer.to_pybytes() == b"1,x\n"
 
 
 def test_csv_is_text_with_its_names(write):

@@ -363,4 +363,4 @@ def test_limits_hold_while_reading(parts, limit, told, monkeypatch):
 def test_a_streamed_table_is_not_certified(parts):
     data = adtc.read(parts, stream=True, **ASKED)
     with pytest.raises(QueryError, match="equal rows of this table were merged"):
-        table_of(data, 1)
+        table_of(data)

@@ -15,6 +15,7 @@ import adtc
 import oracle
 from adtc.cli import main
 from adtc.errors import DataError, QueryError
+from adtc.show.report import write_report
 from test_agreement import questions
 
 METRICS = ["size", "acc", "dp"]
@@ -210,6 +211,17 @@ def test_what_needs_trees_is_one_sentence(tmp_path, kind):
         done = run(command[0], tmp_path / "run.adtc", *command[1:])
         assert done.exit_code == 2
         assert f"holds a profile that is {kind}: ranges of numbers, no trees" in done.stderr
+
+
+@pytest.mark.parametrize("where", ["size > 9", "acc > 1"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_without_trees_says_so(tmp_path, kind, where):
+    found = KINDS[kind]().where(where)
+    page = write_report(found, tmp_path / "page.html").read_text()
+    if kind == "bounded":  # a draw that is not good excludes no other tree
+        assert '<p class="answer">No tree exists' in page
+        assert "there is no tree, of" not in page
+    assert found.crosstab("acc", "dp").total.lower == 0
 
 
 @pytest.mark.parametrize("option", ["--bounded", "--estimated"])

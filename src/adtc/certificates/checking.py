@@ -5,15 +5,17 @@ long there is counted again by the engine, and that is said.
 """
 
 import os
-from collections.abc import Mapping
+import zlib
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from adtc.algebra.formula import parse
 from adtc.atomic import reason_of
 from adtc.certificates import verify as plain
+from adtc.certificates.recipe import as_columns, columns_of
 from adtc.data import Data, datasets
 from adtc.data.binarize import Binarizer, Feature
 from adtc.data.bits import pack
@@ -109,7 +111,7 @@ def _verify_certificate(
         raise
     except plain.WRONG:
         return Verification(path, (), (), plain.MISSHAPEN)
-    report = plain.verify(content, columns, quick=not recount)
+    report = plain.Report(content, lambda about: columns, quick=not recount)
     checked, trusted = report.checked, report.trusted
     for where, n in report.too_large if report.reason is None else ():
         told = f"{n:,} trees satisfy {where}"
@@ -143,49 +145,59 @@ def _content(path: Path) -> bytes:
 def _columns(table: object, about: dict[str, Any]) -> dict[str, list[str]]:
     """Read a table as text: by its path, by its bundled name, or from a frame."""
     if not isinstance(table, str | PathLike):
-        return plain.as_columns(arrow_table(table).to_pydict())
+        return as_columns(arrow_table(table).to_pydict())
     name = os.fspath(table)
     if name in [info.name for info in datasets()]:
         with dataset_path(name) as path:
-            return plain.read_table(str(path), about)
+            return columns_of(str(path), about)
     try:
-        return plain.read_table(name, about)
+        return columns_of(name, about)
     except FileNotFoundError:
         raise DataError(
             f"there is no file '{name}'; give the path of the certificate's table."
         ) from None
     except OSError as error:
         raise DataError(f"'{name}' cannot be read: {reason_of(error)}.") from None
-    except (UnicodeDecodeError, EOFError):
-        raise plain.Refused("the table was changed: it is no longer UTF-8 text") from None
+    except (EOFError, zlib.error):
+        raise plain.Refused("the table was changed: it cannot be unpacked") from None
 
 
 def _counted(
-    claim: Mapping[str, Any], columns: dict[str, list[str]], where: str, monitor: Monitor | None
+    claim: dict[str, Any], columns: plain.Columns, where: str, monitor: Monitor | None
 ) -> int:
     """Count by the engine, on the rows as the certificate's recipe reads them."""
     reading = plain.reading_of(claim["table"]["recipe"], columns)
-    space = space_from_json(claim["space"])
-    own = claim["question"]["define"]
-    return int(count(_data(reading), space, where, define=own, monitor=monitor))
+    told = [one["where"] for one in claim["statements"]]
+    formula = next(formula for formula in told if plain.text_of(formula) == where)
+    meant = parse(plain.text_of(_in_counts(formula, claim["define"])), max_length=10**6)
+    return int(count(_data(reading), space_from_json(claim["space"]), meant, monitor=monitor))
+
+
+def _in_counts(x: Any, define: dict[str, Any]) -> Any:
+    """Put in what metrics stand for."""
+    if isinstance(x, list):
+        return [x[0], *(_in_counts(part, define) for part in x[1:])]
+    return _in_counts(define[x], define) if isinstance(x, str) and x in define else x
 
 
 def _data(reading: plain.Reading) -> Data:
     named = zip(reading.names, reading.columns, strict=True)
     features = tuple(Feature(name, column) for name, column in named)
-    labels, groups = tuple(reading.labels), tuple(reading.groups)
+    labels = tuple(reading.labels)
+    codes = dict(zip(reading.roles, np.array(reading.kinds, np.int32).T, strict=True))
+    y, z = codes.pop("label"), codes.pop("group", None)
     return Data(
         name="table",
         features=features,
         bits=pack(np.array(reading.bits, np.uint8).reshape(len(features), -1)),
-        y=np.array(reading.y, np.int32),
+        y=y,
         labels=labels,
-        positive=reading.positive,
-        z=np.array(reading.z, np.int32),
-        groups=groups,
-        sensitive="group" if groups else None,
+        positive=None,  # a formula over counts does not ask for it
+        z=np.zeros(len(y), np.int32) if z is None else z,
+        groups=() if z is None else tuple(range(int(z.max()) + 1)),
+        sensitive=None if z is None else "group",
         target="label",
         weights=np.array(reading.weights, np.int64),
-        references=tuple((r, np.array(c, np.int32)) for r, c in reading.references.items()),
+        references=tuple((role[len("agreement[") : -1], c) for role, c in codes.items()),
         binarizer=Binarizer(features, Coding("label", labels)),
     )

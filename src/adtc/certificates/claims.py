@@ -4,47 +4,34 @@ A claim is about one table, one space and one formula. `certify` makes those abo
 and best values, `certify_alternative` those that compare with decisions in use.
 """
 
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any, Literal
 
-import numpy as np
-
-from adtc._version import __version__
-from adtc.algebra.formula import names, parse, parse_term
-from adtc.algebra.trees import Leaf, Split, Tree, to_json
-from adtc.certificates import verify as plain
+from adtc.algebra.expressions import Call, Comparison, Formula, Number, Truth, all_of, any_of
+from adtc.algebra.formula import parse, parse_term, settle
+from adtc.algebra.trees import Tree
 from adtc.certificates.certificate import Certificate
-from adtc.certificates.proofs import Prover
-from adtc.certificates.recipe import reading_of, scalar, table_of
+from adtc.certificates.statements import (
+    Statement,
+    Writer,
+    decisions_as_tree,
+    mentioned,
+    metric_names,
+)
 from adtc.data import Data
-from adtc.data.binarize import Feature
-from adtc.data.bits import Codes, pack
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Space
 from adtc.engine.questions import count, exists, optimize
 from adtc.engine.results import Optimum
 from adtc.engine.run import Engine
-from adtc.engine.score import score
-from adtc.engine.spaces import space_to_json
 from adtc.errors import NotExactError, QueryError, UnknownColumnError, unknown
-from adtc.profiles.audits.rates import interval
 
 Claim = Literal["count", "existence", "optimum", "none"]
 CLAIMS = ("count", "existence", "optimum", "none")
-CONVENTIONS = (
-    "Trees are counted as they are written: two trees that predict alike are two trees.",
-    "A feature occurs at most once on a path; rows that have the feature go to its yes-side.",
-    "Numbers in formulas are exact: 0.1 is 1/10, and ratios are compared as fractions.",
-    "A rate with an empty denominator is undefined and satisfies no comparison.",
-    "N[i,j,k] counts rows of true label i, predicted label j and group k, numbered from 0 in the "
-    "order of the recipe; * is any, ~i any but i.",
-)
-GAPS = ("dp", "dp_ratio", "eopp", "eodd_max")
 FAIRER = {"dp_ratio": "maximize"}  # of every other measure of a gap, less is fairer
+_BETTER = {"minimize": "<", "maximize": ">"}
 
 
 def certify(
@@ -93,7 +80,7 @@ def certify(
     >>> data = adtc.load_dataset("german-credit", nbins=2)
     >>> certificate = certify(data, adtc.Space(max_depth=1), where="acc > 0.7 and dp <= 0.05")
     >>> print(certificate)
-    There are exactly 2 decision trees on german-credit with at most 1 test on a path, at ...
+    There are exactly 2 decision trees in this class with acc > 0.7 and dp <= 0.05. The class ...
     """
     maker = _Maker.of(data, space, define=define, engine=engine, monitor=monitor, command=command)
     sense = "maximize" if maximize is not None else "minimize" if minimize is not None else None
@@ -155,7 +142,7 @@ def certify_alternative(
     >>> data = adtc.load_dataset("german-credit", nbins=2)
     >>> rule = parse_tree("<housing = own, good, bad>", data.feature_names, data.labels)
     >>> found = certify_alternative(data, adtc.Space(max_depth=1), baseline=rule, gap="dp")
-    >>> found.count > 0, found.document["answer"]["baseline"]
+    >>> found.count > 0, found.baseline
     (True, '2503/21390')
     """
     maker = _Maker.of(data, space, define=define, engine=engine, monitor=monitor, command=command)
@@ -195,9 +182,9 @@ class _Maker:
                 f"the claim that no tree satisfies {where or 'true'} is not true: {n:,} trees do; "
                 f"certify their number instead (claim='count')."
             )
-        kind = "none" if n == 0 and sure != "count" else "count"
         tree = exists(self.data, self.space, where, **self._run()).tree if n else None
-        return self._written(kind, _question(where), _answer(count=n), tree)
+        kind = "none" if n == 0 and sure != "count" else "count"
+        return self._written(kind, [Statement(_formula(where), n, tree)], where)
 
     def existence(self, where: str | None) -> Certificate:
         """Certify that there is a tree, by showing one."""
@@ -207,7 +194,7 @@ class _Maker:
                 f"the claim that some tree satisfies {where or 'true'} is not true: none does; "
                 f"certify that instead (claim='none')."
             )
-        return self._written("existence", _question(where), _answer(), found.tree)
+        return self._written("existence", [Statement(_formula(where), None, found.tree)], where)
 
     def optimum(self, where: str | None, sense: str, term: str) -> Certificate:
         """Certify a best value: a tree has it, and none has a better one."""
@@ -217,8 +204,8 @@ class _Maker:
                 f"no tree satisfies {where or 'true'} with {term} defined, so there is no best "
                 f"one; certify that instead (claim='none')."
             )
-        answer = _answer(value=str(Fraction(best.value)))
-        return self._written("optimum", _question(where, sense, term), answer, best.tree)
+        found = self._optimal(_formula(where), sense, term, best)
+        return self._written("optimum", found, where, sense, term)
 
     def alternative(self, baseline: str | Tree, floor: str | None, gap: str) -> Certificate:
         """Certify how many trees have a smaller gap than decisions in use, and the best."""
@@ -229,70 +216,61 @@ class _Maker:
             )
         use = self._decisions(baseline, [gap])
         floor = floor or f"acc >= {use['metrics']['acc']}"
-        use = self._decisions(baseline, [gap, *self._mentioned(floor)])
+        use = self._decisions(baseline, [gap, *mentioned(parse(floor))])
         least = use["metrics"][gap]
         if least is None:
             raise QueryError(f"{gap} of the decisions in use is undefined: choose another gap.")
+        use["where"] = ["=", gap, least]
         sense = FAIRER.get(gap, "minimize")
-        asked = _question(floor, sense, gap)
-        better = f"({floor}) and {gap} {'>' if sense == 'maximize' else '<'} {least}"
+        better = f"({floor}) and {gap} {_BETTER[sense]} {least}"
         n = int(count(self.data, self.space, better, **self._run()))
-        answer = {**_answer(count=n), "baseline": least}
-        tree = None
-        if n:
-            best = self._best(better, sense, gap)
-            tree, answer["value"] = best.tree, str(Fraction(best.value or 0))
-        return self._written("alternative", asked, answer, tree, use)
+        best = self._best(better, sense, gap) if n else None
+        found = [Statement(_formula(better), n, best.tree if best else None)]
+        found += self._optimal(_formula(floor), sense, gap, best) if best else []
+        return self._written("alternative", found, floor, sense, gap, in_use=use)
+
+    def _optimal(self, where: Formula, sense: str, term: str, best: Optimum) -> list[Statement]:
+        """State that a tree has a value, and that none has a better one."""
+        value = Fraction(best.value or 0)
+        limits = (
+            Comparison((parse_term(term), Number(value)), (op,)) for op in ("=", _BETTER[sense])
+        )
+        has, more = (one if where == Truth(True) else all_of(where, one) for one in limits)
+        return [Statement(has, None, best.tree), Statement(more, 0)]
+
+    def _settled(self, formula: Formula) -> tuple[Formula, list[Statement]]:
+        """Put in the least and largest values that a formula asks for, and state each of them."""
+        found: dict[Call, list[Statement]] = {}
+
+        def find(call: Call) -> Fraction | None:
+            (term,) = call.arguments
+            sense = "minimize" if call.function == "least" else "maximize"
+            best = self._best(None, sense, str(term))
+            if best.value is not None:
+                found[call] = self._optimal(Truth(True), sense, str(term), best)
+                return Fraction(best.value)
+            zero = Number(Fraction())
+            somewhere = (Comparison((term, zero), (op,)) for op in ("<=", ">"))
+            found[call] = [Statement(any_of(*somewhere), 0)]
+            return None
+
+        settled = settle(formula, find)
+        return settled, [one for some in found.values() for one in some]
 
     def _decisions(self, baseline: str | Tree, metrics: Sequence[str]) -> dict[str, Any]:
         """Score decisions in use: a reference column, or a tree."""
+        writer = self._writer()
         if not isinstance(baseline, str):
-            return {"tree": self._tree(baseline), **self._scores(baseline, self.data, metrics)}
+            scores = writer.scores(baseline, self.data, metrics, shape=False)
+            return {"tree": writer.tree(baseline), "metrics": scores}
         known = dict(self.data.references)
         if baseline not in known:
             raise UnknownColumnError(
                 f"{unknown('reference column', baseline, known)} Name the column of decisions as a "
                 f"reference when the table is read (references, --reference)."
             )
-        tree, decided = _as_tree(self.data, known[baseline])
-        return {"column": baseline, **self._scores(tree, decided, metrics, shape=False)}
-
-    def _scores(
-        self, tree: Tree, data: Data, more: Sequence[str], *, shape: bool = True
-    ) -> dict[str, Any]:
-        """Measure a tree: metrics by their names, and rates by group."""
-        gaps = GAPS if data.groups and data.positive is not None else ()
-        own = ("size", "depth", "support") if shape else ()
-        wanted = [*own, "error", "acc", *gaps, *more]
-        wanted = [name for name in dict.fromkeys(wanted) if shape or name not in _SHAPE]
-        found = score(tree, data, wanted, define=self.define)
-        values = {name: None if x is None else str(Fraction(x)) for name, x in found.items()}
-        return {"metrics": values, "groups": _by_group(tree, data)}
-
-    def _held_out(self, name: str, rows: Data, tree: Tree) -> dict[str, Any]:
-        """Score the tree shown on rows that were not used to choose it, with intervals."""
-        told = self._scores(tree, rows, (), shape=False)
-        for group in told["groups"]:
-            group["interval"] = (
-                interval(group["selected"], group["rows"]) if group["rows"] else None
-            )
-        right = rows.total - int(Fraction(told["metrics"]["error"]))
-        return {
-            "name": name,
-            "rows": rows.total,
-            "no_group": rows.total - sum(group["rows"] for group in told["groups"]),
-            "sha256": plain.digest(reading_of(rows).rows())["sha256"],
-            "acc_interval": interval(right, rows.total) if rows.total else None,
-            **told,
-        }
-
-    def _mentioned(self, *formulas: str | None) -> list[str]:
-        found = [sorted(names(parse(text)) - {"N"}) for text in formulas if text]
-        return [name for some in found for name in some]
-
-    def _tree(self, tree: Tree) -> Any:
-        labels = [scalar(label) for label in self.data.labels]
-        return to_json(tree, self.data.feature_names, labels)
+        tree, decided = decisions_as_tree(self.data, known[baseline])
+        return {"column": baseline, "metrics": writer.scores(tree, decided, metrics, shape=False)}
 
     def _best(self, where: str | None, sense: str, term: str) -> Optimum:
         best = optimize(self.data, self.space, where=where, **{sense: term, **self._run()})
@@ -306,73 +284,45 @@ class _Maker:
     def _run(self) -> dict[str, Any]:
         return {"define": self.define, "engine": self.engine, "monitor": self.monitor}
 
+    def _writer(self) -> Writer:
+        return Writer(self.data, self.space, self.define, self.monitor)
+
     def _written(
         self,
         kind: str,
-        asked: dict[str, Any],
-        answer: dict[str, Any],
-        tree: Tree | None,
-        baseline: dict[str, Any] | None = None,
+        found: Sequence[Statement],
+        where: str | None,
+        sense: str | None = None,
+        term: str | None = None,
+        *,
+        in_use: dict[str, Any] | None = None,
     ) -> Certificate:
-        """Put the document together; the proofs are found here."""
-        space = {**space_to_json(self.space)}
-        for name in ("relminsup", "min_leaf_share"):
-            given = getattr(self.space, name)
-            space[name] = None if given is None else str(Fraction(str(given)))
-        witness = None
-        if tree is not None:
-            more = [*([asked["term"]] if asked["term"] else []), *self._mentioned(asked["where"])]
-            drawn = self._tree(tree)
-            witness = {"tree": drawn, "rules": plain.rules(drawn)}
-            witness |= self._scores(tree, self.data, more)
-        document: dict[str, Any] = {
-            "format": plain.FORMAT,
-            "version": plain.VERSION,
-            "claim": "",
+        """Settle the statements and write them down, the answer first."""
+        statements, lemmas = [], []
+        for one in found:
+            settled, needed = self._settled(one.where)
+            statements.append(replace(one, where=settled))
+            lemmas += [lemma for lemma in needed if lemma not in lemmas]
+        asked = {
             "kind": kind,
-            "status": "exact",
-            "question": {**asked, "define": self.define},
-            "answer": answer,
-            "space": space,
-            "conventions": list(CONVENTIONS),
-            "witness": witness,
-            "baseline": baseline,
-            "held_out": [] if tree is None else [self._held_out(*t, tree) for t in self.further],
-            "proofs": [],
-            "made": {
-                "adtc": __version__,
-                "python": platform.python_version(),
-                "date": datetime.now(UTC).isoformat(timespec="seconds"),
-                "command": self.command,
-            },
-            "check": "adtc verify FILE TABLE, or python verify.py FILE TABLE, where verify.py is "
-            "adtc/certificates/verify.py, which needs nothing but Python",
-            "table": table_of(self.data, self.space.min_support(self.data.total)),
+            "where": str(parse(where)) if where else None,
+            "sense": sense,
+            "term": str(parse_term(term)) if term else None,
         }
-        document["claim"] = plain.in_words(document)
-        prover = Prover(self.data, self.space, reading_of(self.data), self.define, self.monitor)
-        document["proofs"] = [
-            prover.proof(where, none=not n) for where, n in plain.formulas_of(document)
-        ]
+        scored = mentioned(*(one.where for one in statements))
+        document = self._writer().document(
+            [*statements, *lemmas],
+            in_use=in_use,
+            scored=metric_names(self.data, scored),
+            further=self.further,
+            question=asked,
+            command=self.command,
+        )
         return Certificate(document)
 
 
-_SHAPE = ("size", "depth", "support")
-
-
-def _question(
-    where: str | None, sense: str | None = None, term: str | None = None
-) -> dict[str, Any]:
-    """Write formula and term in the one way that the verifier reads."""
-    return {
-        "where": str(parse(where)) if where else None,
-        "sense": sense,
-        "term": str(parse_term(term)) if term else None,
-    }
-
-
-def _answer(count: int | None = None, value: str | None = None) -> dict[str, Any]:
-    return {"count": count, "value": value, "baseline": None}
+def _formula(where: str | None) -> Formula:
+    return parse(where) if where else Truth(True)
 
 
 def _alone(data: Data) -> Data:
@@ -388,35 +338,3 @@ def _texts(define: Mapping[str, str] | None) -> dict[str, str]:
                 f"as a text over other metrics."
             )
     return {name: str(parse_term(meaning)) for name, meaning in (define or {}).items()}
-
-
-def _by_group(tree: Tree, data: Data) -> list[dict[str, Any]]:
-    """Count rows and selected rows by group, with selection rates and impact ratios."""
-    if data.positive is None:
-        return []
-    groups = range(len(data.groups))
-    terms = [f"N[*,{data.positive},{k}]" for k in groups] + [f"N[*,*,{k}]" for k in groups]
-    found = [int(x or 0) for x in score(tree, data, terms).values()]
-    pairs = list(zip(found[: len(groups)], found[len(groups) :], strict=True))
-    rates = [Fraction(selected, rows) if rows else None for selected, rows in pairs]
-    most = max((rate for rate in rates if rate is not None), default=Fraction())
-    return [
-        {
-            "group": scalar(group),
-            "rows": rows,
-            "selected": selected,
-            "rate": plain.exact(rate),
-            "impact_ratio": plain.exact(rate / most) if rate is not None and most else None,
-        }
-        for group, (selected, rows), rate in zip(data.groups, pairs, rates, strict=True)
-    ]
-
-
-def _as_tree(data: Data, decisions: Codes) -> tuple[Tree, Data]:
-    """Write decisions as a tree over features of their own, one per label."""
-    marks = np.array([decisions == label for label in range(len(data.labels))])
-    features = tuple(Feature(f"decision {i}", f"decision {i}") for i in range(len(marks)))
-    tree: Tree = Leaf(len(marks) - 1)
-    for label in range(len(marks) - 2, -1, -1):
-        tree = Split(label, Leaf(label), tree)
-    return tree, replace(data, features=features, bits=pack(marks))

@@ -6,12 +6,12 @@ satisfies the formula. As a function of μ the least value is concave, and each 
 line above it: the best μ is where two such lines meet.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from adtc.algebra.formula import Call, parse, settle
 from adtc.algebra.trees import Tree
 from adtc.certificates import verify as plain
 from adtc.data import Data
@@ -44,49 +44,48 @@ class Prover:
     define: dict[str, str]
     monitor: Monitor | None = None
 
-    def proof(self, where: str, *, none: bool) -> dict[str, Any] | None:
+    def proof(self, formula: Any, *, none: bool) -> dict[str, Any] | None:
         """Find multipliers of a formula's bounds; None if it bounds no linear form.
 
         Parameters
         ----------
+        formula
+            Nested lists over counts alone, as the verifier reads them.
         none
             Whether no tree satisfies the formula, so that a form may prove it. Otherwise the form
             only tells which trees need not be looked at.
         """
-        bounds = self._bounds(where)
+        found = enumerate(plain.bounds(formula))
+        bounds = {at: bound for at, bound in found if set(bound[0]) - {""}}
         if not bounds or self._optimize(minimize="size").tree is None:
             return None  # where the space is empty, there is no least value either
         alone = {at: self._least(form)[0] for at, (form, _) in bounds.items()}
         if none:
             for at, least in alone.items():
                 if _above(least, bounds[at][1]):
-                    return _written(bounds, [(at, Fraction(1))], least)
+                    return self._written(bounds, [(at, Fraction(1))])
         first = max(bounds, key=lambda at: self._tightness(bounds[at][0]))
         best, multiplier, partner = alone[first], Fraction(), first
         for other in [at for at in bounds if at != first][:_PARTNERS]:
             below = bounds[first][1] or bounds[other][1]
-            found = self._best(bounds[first][0], bounds[other][0], below, stop=none)
-            if found is None:
+            meet = self._best(bounds[first][0], bounds[other][0], below, stop=none)
+            if meet is None:
                 continue
-            if none and _above(found[1], below):
-                return _written(bounds, [(first, Fraction(1)), (other, found[0])], found[1])
-            if found[1] > best:
-                best, multiplier, partner = found[1], found[0], other
+            if none and _above(meet[1], below):
+                return self._written(bounds, [(first, Fraction(1)), (other, meet[0])])
+            if meet[1] > best:
+                best, multiplier, partner = meet[1], meet[0], other
         added = [(partner, multiplier)] if multiplier else []
-        return _written(bounds, [(first, Fraction(1)), *added], None)
+        return self._written(bounds, [(first, Fraction(1)), *added])
 
-    def _bounds(self, where: str) -> Bounds:
-        """List what a formula bounds, by the numbers that the verifier gives to bounds."""
-        settled = settle(parse(where, max_length=10**6), self._extreme)
-        formulas = plain.Formulas(self.reading, self.define)
-        bounds = formulas.bounds(formulas.read(str(settled)))
-        return {at: bound for at, bound in enumerate(bounds) if set(bound[0]) - {""}}
-
-    def _extreme(self, call: Call) -> Fraction | None:
-        term = str(call.arguments[0])
-        least = call.function == "least"
-        found = self._optimize(minimize=term) if least else self._optimize(maximize=term)
-        return None if found.value is None else Fraction(found.value)
+    def _written(self, bounds: Bounds, multipliers: list[tuple[int, Fraction]]) -> dict[str, Any]:
+        """Write a proof with the form in whole numbers, at most 0 on good trees, and its least."""
+        form = plain.whole([(by, *bounds[at]) for at, by in multipliers])
+        return {
+            "multipliers": [[at, str(by)] for at, by in multipliers],
+            "form": plain.in_terms(form),
+            "least": str(self._least(form)[0]) if set(form) - {""} else str(form.get("", 0)),
+        }
 
     def _optimize(self, *, minimize: str | None = None, maximize: str | None = None) -> Optimum:
         return optimize(
@@ -100,7 +99,7 @@ class Prover:
 
     def _least(self, form: plain.Form) -> tuple[Fraction, Tree]:
         """Find the least value of a form over all trees, and a tree that has it."""
-        whole = plain.whole(form)
+        whole = plain.whole([(Fraction(1), form, False)])
         found = self._optimize(minimize=_text(whole))
         assert found.value is not None  # there are trees, and a linear form is always defined
         assert found.tree is not None
@@ -113,22 +112,21 @@ class Prover:
 
     def _tightness(self, form: plain.Form) -> Fraction:
         """Tell how much of a form's range, over all ways to label the rows, is above 0."""
-        formulas = plain.Formulas(self.reading, self.define)
         low = high = form.get("", Fraction())
-        weights = {name: formulas.weight(name) for name in form.keys() - {"", "size"}}
-        for kind, n in self._kinds().items():
+        counters = {name: self.reading.counter(name) for name in form.keys() - {"", "size"}}
+        rows = Counter[tuple[int, ...]]()
+        for kind, n in zip(self.reading.kinds, self.reading.weights, strict=True):
+            rows[kind] += n
+        for kind, n in rows.items():
             values = [
-                sum((form[name] * weights[name](label, *kind) for name in weights), Fraction())
+                sum(
+                    (form[name] * counts(label, *kind) for name, counts in counters.items()),
+                    low * 0,
+                )
                 for label in range(len(self.reading.labels))
             ]
             low, high = low + n * min(values), high + n * max(values)
         return high / max(high - low, Fraction(1, 10**9))
-
-    def _kinds(self) -> dict[tuple[int, ...], int]:
-        found: dict[tuple[int, ...], int] = {}
-        for kind, n in zip(self.reading.kinds(), self.reading.weights, strict=True):
-            found[kind] = found.get(kind, 0) + n
-        return found
 
     def _best(
         self, a: plain.Form, b: plain.Form, below: bool, *, stop: bool
@@ -147,7 +145,7 @@ class Prover:
             multiplier = _simple((a1 - a0) / (b0 - b1), ends)
             if multiplier <= 0:
                 break
-            form = plain.linear((Fraction(1), a), (multiplier, b))
+            form = plain.linear((1, a), (multiplier, b))
             if not set(form) - {""}:
                 break  # the two bound one form from both sides, and their sum bounds nothing
             least, tree = self._least(form)
@@ -181,14 +179,3 @@ def _simple(multiplier: Fraction, ends: Sequence[Sequence[Fraction]]) -> Fractio
 def _text(form: plain.Form) -> str:
     """Write a form as a term."""
     return " + ".join(f"({c}) * {name}" if name else f"({c})" for name, c in form.items())
-
-
-def _written(
-    bounds: Bounds, multipliers: list[tuple[int, Fraction]], least: Fraction | None
-) -> dict[str, Any]:
-    form = plain.linear(*((by, bounds[at][0]) for at, by in multipliers))
-    return {
-        "multipliers": [[at, str(by)] for at, by in multipliers],
-        "form": plain.in_terms(form),
-        "least": plain.exact(least),
-    }

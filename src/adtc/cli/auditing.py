@@ -8,7 +8,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import NOTICED, Asked
 from adtc.cli.decorators import table_command
-from adtc.cli.options import FILE, OUTPUT, Option, pairs, ranks, whole
+from adtc.cli.options import FILE, OUTPUT, Option, integer, pairs, ranks
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line, provenance
 from adtc.cli.running import watched
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Option("--title", metavar="TEXT", section=OUTPUT, help="The title of the page."),
     Option("--note", metavar="TEXT", section=OUTPUT,
            help="What you want to say; it stands below the title."),
-    Option("--small", metavar="N", callback=whole(0), section=OUTPUT,
+    Option("--small", metavar="N", callback=integer(0), section=OUTPUT,
            help="Leaves and groups of fewer rows show no numbers in the page (default 10)."),
     example="adtc audit german-credit --maxdep 2 --relminsup 0.1 --floor 'acc >= 0.72' "
             "--report audit.html",

@@ -94,10 +94,13 @@ def _exact_fits(asked: Asked, data: "Data", metrics: list[str], monitor: "Monito
     """Foresee whether an exact run fits, in little time."""
     import adtc
     from adtc.cli.running import watched
-    from adtc.engine.forecast.sharing import FORESEEING, exact_fits
+    from adtc.engine.forecast.sharing import FORESEEING, cannot_fit, exact_fits
     from adtc.errors import TooLargeError
 
-    watch = _within(monitor, FORESEEING * (monitor.time_left or 0.0))
+    if asked.where is None and asked.engine != "spec" and cannot_fit(data, asked.space(), monitor):
+        return False
+    alone = replace(monitor, client=None, checkpoint=None)  # nothing of it is kept
+    watch = _within(alone, FORESEEING * (monitor.time_left or 0.0))
     options = {"define": asked.define, "engine": asked.engine, "monitor": watch}
     try:
         foreseen = watched(

@@ -67,12 +67,9 @@ def certify(
 
 
 def _answer(made: Any, path: Path, page: Path | None) -> Answer:
-    answer = made.document["answer"]
     files = [str(one) for one in (path, page) if one is not None]
     lines = [Line(f"{made.claim} ({made.status})", "bold")]
-    lines += [
-        Line(f"  {rule}", "cyan") for rule in (made.document["witness"] or {}).get("rules", ())
-    ]
+    lines += [Line(f"  {rule}", "cyan") for rule in made.rules]
     lines += [*text.files(files), Line(f"check it: adtc verify {path} TABLE", "dim")]
     return Answer(
         {
@@ -81,8 +78,8 @@ def _answer(made: Any, path: Path, page: Path | None) -> Answer:
             "status": made.status,
             "path": str(path),
             "page": None if page is None else str(page),
-            "count": answer["count"],
-            "value_exact": answer["value"],
+            "count": made.count,
+            "value_exact": made.value,
             "proved": made.proved,
         },
         lines,

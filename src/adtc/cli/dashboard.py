@@ -10,7 +10,7 @@ from adtc.cli.asking import Asked, say_warning
 from adtc.cli.decorators import SectionedCommand
 from adtc.cli.group import main
 from adtc.cli.modes import default_metrics
-from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, metric_names, whole
+from adtc.cli.options import FURTHER, OUTPUT, QUIET, SHARED, Option, integer, metric_names
 from adtc.cli.saved import is_saved
 from adtc.cli.sources import SOURCES, Opened, load_exact, opened_any
 
@@ -94,9 +94,9 @@ dashboard = SectionedCommand(
                help="Metrics of the profile that is made of a table (default: as `adtc profile`)."),
         Option("--compare", metavar="PROFILE", shell_complete=completion.saved,
                help="A saved profile with the same metrics, to be shown beside the first."),
-        Option("--port", section=OUTPUT, metavar="N", callback=whole(0),
+        Option("--port", section=OUTPUT, metavar="N", callback=integer(0),
                help="Where to listen (default 8765); if it is taken, the next free port."),
-        Option("--small", section=OUTPUT, metavar="N", callback=whole(0),
+        Option("--small", section=OUTPUT, metavar="N", callback=integer(0),
                help="Leaves of fewer rows show 'fewer than N' (default 10)."),
         Option("--browser/--no-browser", section=OUTPUT, default=True,
                help="Whether to open a browser (default: yes)."),

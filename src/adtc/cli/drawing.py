@@ -9,7 +9,7 @@ import click
 from adtc.cli import completion, text
 from adtc.cli.asking import Asked
 from adtc.cli.modes import default_metrics
-from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
+from adtc.cli.options import FILE, OUTPUT, Option, integer, metric_names, ranks
 from adtc.cli.output import Answer, Line
 from adtc.cli.picking import PICKS, Picking
 from adtc.cli.saved import is_saved
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @source_command(
-    Option("-n", "-k", "n", metavar="N", callback=whole(1), help="How many trees (default 1)."),
-    Option("--seed", metavar="N", callback=whole(0),
+    Option("-n", "-k", "n", metavar="N", callback=integer(1), help="How many trees (default 1)."),
+    Option("--seed", metavar="N", callback=integer(0),
            help="The same seed draws the same trees (default: a fresh one, which is told)."),
     Option("--rank", "ranks", metavar="RANK", multiple=True, callback=ranks,
            help="The tree with this rank instead, from 0. Repeatable."),
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
                 "apart (spread) or which predict differently (default uniform)."),
     Option("--metrics", metavar="NAMES", callback=metric_names, shell_complete=completion.metrics,
            help="Metrics to show of a table's trees; a saved profile has its own."),
-    Option("--small", metavar="N", callback=whole(0), section=OUTPUT,
+    Option("--small", metavar="N", callback=integer(0), section=OUTPUT,
            help="Leaves of fewer rows show no numbers (default 0: all are shown)."),
     Option("--svg", "folder", metavar="FOLDER", type=FILE, section=OUTPUT,
            help="Draw each tree into FOLDER/tree-RANK.svg."),

@@ -6,7 +6,7 @@ import click
 
 from adtc.cli import ranged, text
 from adtc.cli.asking import Asked
-from adtc.cli.options import RUN, Option, whole
+from adtc.cli.options import RUN, Option, integer
 from adtc.cli.output import Answer, Line
 from adtc.cli.ranged import Files, Saved
 from adtc.cli.saved import is_saved
@@ -31,9 +31,9 @@ def _share(context: click.Context, parameter: click.Parameter, value: str | None
 ESTIMATED = (
     Option("--estimated", section=RUN, is_flag=True,
            help="Estimate from drawn trees, with intervals, instead of counting all."),
-    Option("--draws", section=RUN, callback=whole(1), metavar="N",
+    Option("--draws", section=RUN, callback=integer(1), metavar="N",
            help="With --estimated: how many trees to draw (default 10000)."),
-    Option("--seed", section=RUN, callback=whole(0), metavar="N",
+    Option("--seed", section=RUN, callback=integer(0), metavar="N",
            help="With --estimated: the same seed draws the same trees."),
     Option("--confidence", section=RUN, callback=_share, metavar="SHARE",
            help="With --estimated: how sure all intervals are at once (default 0.95)."),

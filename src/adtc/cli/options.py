@@ -27,7 +27,7 @@ class Option(click.Option):
         super().__init__(declarations, **attributes)
 
 
-def whole(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
+def integer(least: int) -> Callable[[click.Context, click.Parameter, str | None], int | None]:
     """Make a reader of whole numbers."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
@@ -151,13 +151,13 @@ SHARED = [
         "--define", metavar="NAME=TERM", multiple=True, callback=pairs,
         help="A metric of your own, such as 'cost=N01 + 5 * N10'. Repeatable.",
     ),
-    Option("--maxdep", "--max-depth", "max_depth", section=TREES, callback=whole(0), metavar="N",
+    Option("--maxdep", "--max-depth", "max_depth", section=TREES, callback=integer(0), metavar="N",
            help="Most tests on a path (default 3)."),
-    Option("--minsup", "--min-support", "minsup", section=TREES, callback=whole(0), metavar="N",
+    Option("--minsup", "--min-support", "minsup", section=TREES, callback=integer(0), metavar="N",
            help="Fewest rows in a leaf (default 1)."),
     Option("--relminsup", section=TREES, metavar="SHARE",
            help="The same as a share of all rows, rounded up: 0.05 or 1/20."),
-    Option("--siz", "--max-leaves", "max_size", section=TREES, callback=whole(1), metavar="N",
+    Option("--siz", "--max-leaves", "max_size", section=TREES, callback=integer(1), metavar="N",
            help="Most leaves (default: no limit)."),
     Option("--labels", section=TREES, type=click.Choice(["any", "majority"]),
            help="Labels that a leaf may carry (default any)."),
@@ -172,7 +172,7 @@ SHARED = [
     Option("--root", section=TREES, metavar="NAME", multiple=True,
            help="A column or feature that may be the first test; then no other is, and no single "
                 "leaf counts. Repeatable."),
-    Option("--max-variables", section=TREES, callback=whole(0), metavar="N",
+    Option("--max-variables", section=TREES, callback=integer(0), metavar="N",
            help="Most different columns that a tree tests (default: no limit)."),
     Option("--target", section=TABLE, metavar="COLUMN",
            help="Column to predict; bundled tables have their own."),
@@ -191,7 +191,7 @@ SHARED = [
            help="What separates the fields of a line: ';', tab, space (default: found out)."),
     Option("--header/--no-header", section=TABLE, default=None,
            help="Whether the first line names the columns; else 0, 1, 2, ... (default: it does)."),
-    Option("--nbins", section=TABLE, callback=whole(2), metavar="N",
+    Option("--nbins", section=TABLE, callback=integer(2), metavar="N",
            help="Bins per numeric column (default 7)."),
     Option("--binning", section=TABLE, type=click.Choice(["quantile", "width"]),
            help="Bins of equal count or of equal width (default quantile)."),
@@ -199,7 +199,7 @@ SHARED = [
            help="Features 'x <= c' or one per bin (default thresholds)."),
     Option("--onehot", section=TABLE, type=click.Choice(["drop", "all"]),
            help="Features for a two-valued column: one or both (default drop)."),
-    Option("--max-categories", section=TABLE, callback=whole(2), metavar="N",
+    Option("--max-categories", section=TABLE, callback=integer(2), metavar="N",
            help="Most features of a category; the rarest share one (default 50)."),
     Option("--type", "types", section=TABLE, metavar="COLUMN=KIND", multiple=True, callback=pairs,
            help="Read a column as numeric, category, or ignore it. Repeatable."),
@@ -212,7 +212,7 @@ SHARED = [
            help="Read in batches and merge equal rows (default: from about 1 GB on)."),
     Option("--engine", section=RUN, type=click.Choice(["auto", "spec", "fast"]),
            help="The fast engine, the paper's algorithm (spec), or what fits (default auto)."),
-    Option("--threads", section=RUN, callback=whole(1), metavar="N",
+    Option("--threads", section=RUN, callback=integer(1), metavar="N",
            help="Threads of the fast engine (default: all cores it may use)."),
     Option("--time-limit", section=RUN, callback=_seconds, metavar="SECONDS",
            help="Answer within this time: exactly, or with what is finished by then."),
@@ -237,7 +237,7 @@ FURTHER = [
            help="A table with the same columns, sent down the same trees: test.acc, test.dp, ..."),
     Option("--test-share", section=TABLE, metavar="SHARE",
            help="Hold this share of the table's rows out as the table test, by label and group."),
-    Option("--test-seed", section=TABLE, callback=whole(0), metavar="N",
+    Option("--test-seed", section=TABLE, callback=integer(0), metavar="N",
            help="Which rows --test-share holds out (default 0)."),
     Option("--table", "tables", section=TABLE, metavar="NAME=FILE", multiple=True, callback=pairs,
            help="A further table like --test under a name of its own. Repeatable."),

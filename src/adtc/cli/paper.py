@@ -7,7 +7,7 @@ import click
 
 from adtc.cli.decorators import command
 from adtc.cli.group import INTERRUPTED
-from adtc.cli.options import FILE, OUTPUT, RUN, TABLE, Option, whole
+from adtc.cli.options import FILE, OUTPUT, RUN, TABLE, Option, integer
 from adtc.cli.output import Answer, Line
 from adtc.cli.running import watched
 
@@ -23,7 +23,7 @@ FOLDER = Path("paper-results")
            help="A CSV file with COMPAS, for the experiment on it (else it is left out)."),
     Option("--again", section=RUN, is_flag=True,
            help="Run experiments again that are finished."),
-    Option("--threads", section=RUN, callback=whole(1), metavar="N",
+    Option("--threads", section=RUN, callback=integer(1), metavar="N",
            help="Threads of the fast engine (default: all cores it may use)."),
     Option("-o", "--output", "folder", section=OUTPUT, metavar="FOLDER", type=FILE, default=FOLDER,
            help=f"Folder for pictures and tables (default {FOLDER})."),

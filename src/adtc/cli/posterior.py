@@ -8,7 +8,7 @@ import click
 from adtc.cli import text
 from adtc.cli.asking import Asked
 from adtc.cli.decorators import table_command
-from adtc.cli.options import FILE, Option, whole
+from adtc.cli.options import FILE, Option, integer
 from adtc.cli.output import Answer, Line
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def _numbers(
     Option("--rho", metavar="X[,Y,...]", callback=_numbers,
            help="Dirichlet prior of the classes at a leaf: one number, or one for each class in "
                 "order (default 2.5)."),
-    Option("--draws", metavar="N", callback=whole(1), help="Draw this many trees, too."),
-    Option("--seed", metavar="N", callback=whole(0),
+    Option("--draws", metavar="N", callback=integer(1), help="Draw this many trees, too."),
+    Option("--seed", metavar="N", callback=integer(0),
            help="The same seed draws the same trees (default: a fresh one, which is told)."),
     Option("--predict", metavar="FILE", type=FILE,
            help="Predict the rows of another file with the same columns; no target is needed."),

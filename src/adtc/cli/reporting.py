@@ -8,7 +8,7 @@ import click
 
 from adtc.cli import completion, text
 from adtc.cli.decorators import command
-from adtc.cli.options import FILE, OUTPUT, Option, metric_names, ranks, whole
+from adtc.cli.options import FILE, OUTPUT, Option, integer, metric_names, ranks
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.provenance import command_line
 from adtc.cli.running import progress_shown, watched
@@ -40,14 +40,15 @@ def _pairs(
            help="Report only on the trees that satisfy this, over the profile's metrics."),
     Option("--rank", "ranks", metavar="RANK", multiple=True, callback=ranks,
            help="A tree to show, by its number from 0 in the whole profile. Repeatable."),
-    Option("--best", metavar="N", callback=whole(0),
+    Option("--best", metavar="N", callback=integer(0),
            help="Show the best N trees, by accuracy and then by the gap."),
-    Option("--trees", metavar="N", callback=whole(0),
+    Option("--trees", metavar="N", callback=integer(0),
            help="Trees to draw at random (default 3; 0 with --rank or --best)."),
-    Option("--seed", metavar="N", callback=whole(0), help="The seed that draws them (default 0)."),
+    Option("--seed", metavar="N", callback=integer(0),
+           help="The seed that draws them (default 0)."),
     Option("--title", metavar="TEXT", help="The title of the page."),
     Option("--note", metavar="TEXT", help="What you want to say; it stands below the title."),
-    Option("--small", metavar="N", callback=whole(0),
+    Option("--small", metavar="N", callback=integer(0),
            help="Leaves and groups of fewer rows show no numbers (default 10; 0 shows all)."),
     example="adtc report run.adtc -o report.html --where 'acc >= 0.72' --best 2",
 )  # fmt: skip

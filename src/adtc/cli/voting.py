@@ -9,7 +9,7 @@ import click
 
 from adtc.cli import text
 from adtc.cli.asking import FILE_ONLY, Asked
-from adtc.cli.options import FILE, OUTPUT, Option, ranks, whole
+from adtc.cli.options import FILE, OUTPUT, Option, integer, ranks
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
 from adtc.cli.saved import is_saved
@@ -32,7 +32,7 @@ def _number(context: click.Context, parameter: click.Parameter, value: str | Non
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class VoteOptions:
     """What is asked about people."""
 
     baseline: str | None
@@ -70,7 +70,7 @@ class Wanted:
            help="Vote on the rows of another CSV or Parquet file, which needs no target."),
     Option("--row", "rows", metavar="ROW", multiple=True, callback=ranks,
            help="Show the votes on this row, from 0. Repeatable."),
-    Option("--contested", metavar="N", callback=whole(1),
+    Option("--contested", metavar="N", callback=integer(1),
            help="Show the N cases on which good trees disagree most, with their features."),
     Option("--by-group", is_flag=True, help="Show every sensitive group, too."),
     Option("--save", "path", metavar="FILE", type=FILE, section=OUTPUT,
@@ -88,7 +88,7 @@ def votes(
     multiplicity: Path | None, **options: Any,
 ) -> Answer:  # fmt: skip
     """Count, for every row, the good trees that predict each class."""
-    wanted = Wanted(**options)
+    wanted = VoteOptions(**options)
     wanted.check()
     _check_table(path, asked.table)
     check_picture(plot, asked.table)
@@ -128,7 +128,9 @@ def votes(
 class _Report:
     """Votes in words and for programs."""
 
-    def __init__(self, asked: Asked, source: Opened, votes: "VoteShares", wanted: Wanted) -> None:
+    def __init__(
+        self, asked: Asked, source: Opened, votes: "VoteShares", wanted: VoteOptions
+    ) -> None:
         self.votes, self.wanted = votes, wanted
         self.measures: dict[str, PersonMeasure | PeopleShare] = votes.summary()
         self.discrepancy: Discrepancy | None = None
@@ -201,7 +203,7 @@ def _row_lines(votes: "VoteShares", rows: tuple[int, ...]) -> list[Line]:
     )
 
 
-def _metrics(asked: Asked, wanted: Wanted, errors: bool) -> list[str]:
+def _metrics(asked: Asked, wanted: VoteOptions, errors: bool) -> list[str]:
     """Tell trees apart by no more than the question needs: fewer cells, sooner done."""
     from adtc.algebra.formula import names, parse
 
@@ -210,7 +212,7 @@ def _metrics(asked: Asked, wanted: Wanted, errors: bool) -> list[str]:
     return list(dict.fromkeys([*mentioned, *needed]))
 
 
-def _with_reference(asked: Asked, wanted: Wanted) -> Asked:
+def _with_reference(asked: Asked, wanted: VoteOptions) -> Asked:
     """Read the baseline as labels, not as a feature; the target is one anyway."""
     column = wanted.baseline
     if column is None or wanted.new is not None or is_saved(asked.table):
@@ -245,7 +247,7 @@ def _check_table(path: Path | None, read: str) -> None:
         )
 
 
-def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None:
+def _check_multiplicity(path: Path | None, asked: Asked, wanted: VoteOptions) -> None:
     from adtc.errors import QueryError
 
     check_picture(path, asked.table, "--multiplicity")
@@ -256,7 +258,7 @@ def _check_multiplicity(path: Path | None, asked: Asked, wanted: Wanted) -> None
         )
 
 
-def _plot_multiplicity(asked: Asked, source: Opened, wanted: Wanted, path: Path) -> Any:
+def _plot_multiplicity(asked: Asked, source: Opened, wanted: VoteOptions, path: Path) -> Any:
     """Draw ambiguity and discrepancy by tolerance; return them for programs."""
     baseline = str(wanted.baseline)
     found = asked.under_limits(

@@ -87,7 +87,7 @@ class Query:
         """Return a text, None where it is missing or empty."""
         return self.values.get(name) or None
 
-    def whole(self, name: str, least: int, most: int | None, default: int | None = None) -> int:
+    def integer(self, name: str, least: int, most: int | None, default: int | None = None) -> int:
         """Return a whole number within limits."""
         text = self.values.get(name)
         if text is None and default is not None:

@@ -26,14 +26,14 @@ def people(session: Session, query: Query) -> Any:
 def rows(session: Session, query: Query) -> Any:
     """Answer with some of the people in order."""
     where, listing = query.formula(session.profile), _listing(session, query)
-    start, n = query.whole("start", 0, None, 0), query.whole("n", 1, MOST_ROWS, _PAGE)
+    start, n = query.integer("start", 0, None, 0), query.integer("n", 1, MOST_ROWS, _PAGE)
     return session.people.listed(where, listing, start, n)
 
 
 def person(session: Session, query: Query) -> Any:
     """Answer with one person, and trees that decide on either side."""
-    where, row = query.formula(session.profile), query.whole("row", 0, None)
-    seed = query.whole("seed", 0, MOST_SEED, 0)
+    where, row = query.formula(session.profile), query.integer("row", 0, None)
+    seed = query.integer("seed", 0, MOST_SEED, 0)
     return session.people.person(where, row, seed)
 
 
@@ -58,7 +58,7 @@ def builder(session: Session, query: Query) -> Any:
 def complete(session: Session, query: Query) -> Any:
     """Answer with the rank of a tree that goes on so: drawn with a seed, or the best."""
     where, steps = query.formula(session.profile), query.steps()
-    seed = query.maybe("seed", lambda name: query.whole(name, 0, MOST_SEED))
+    seed = query.maybe("seed", lambda name: query.integer(name, 0, MOST_SEED))
     return session.building.complete(where, steps, seed, _best(session, query))
 
 
@@ -73,7 +73,7 @@ def further_tree(session: Session, query: Query) -> Any:
     asked, cell, seed = (
         _further(session, query),
         query.cell(),
-        query.whole("seed", 0, MOST_SEED, 0),
+        query.integer("seed", 0, MOST_SEED, 0),
     )
     if cell is None:
         raise QueryError("the parameter 'cell' is missing; give two positions such as 3,5.")
@@ -111,5 +111,5 @@ def _further(session: Session, query: Query) -> Further:
         )
     table = query.one_of("table", list(tables), next(iter(tables)))
     metric = query.one_of("metric", tables[table], tables[table][0])
-    where, bins = query.formula(session.profile), query.whole("bins", 1, MOST_BINS, 10)
+    where, bins = query.formula(session.profile), query.integer("bins", 1, MOST_BINS, 10)
     return Further(where, table, metric, bins)

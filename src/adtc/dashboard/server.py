@@ -75,9 +75,9 @@ def landscape(session: Session, query: Query) -> Any:
 def tree(session: Session, query: Query) -> Any:
     """Answer with one tree: by its rank, drawn with a seed, or else the best one."""
     selection = _selection(session, query, needs_axes=False)
-    rank = query.maybe("rank", lambda name: query.whole(name, 0, None))
-    row = query.maybe("row", lambda name: query.whole(name, 0, None))
-    seed = query.maybe("seed", lambda name: query.whole(name, 0, panels.MOST_SEED))
+    rank = query.maybe("rank", lambda name: query.integer(name, 0, None))
+    row = query.maybe("row", lambda name: query.integer(name, 0, None))
+    seed = query.maybe("seed", lambda name: query.integer(name, 0, panels.MOST_SEED))
     return session.tree(selection, rank, seed, row)
 
 
@@ -260,7 +260,7 @@ def _selection(session: Session, query: Query, *, needs_axes: bool = True) -> Se
         where,
         query.metric("x", profile),
         query.metric("y", profile),
-        query.whole("bins", 1, MOST_BINS, 10),
+        query.integer("bins", 1, MOST_BINS, 10),
         query.flag("fit"),
         cell,
         side,

@@ -23,7 +23,7 @@ from adtc.data.outline import Outline
 from adtc.data.read import SheetOptions, read_sheet, stream_frame
 from adtc.data.sheet import frame_sheet
 from adtc.data.stream.batches import is_stream
-from adtc.data.warnings import Beside, TableWarning, Telling, warnings_of
+from adtc.data.warnings import Associations, Beside, TableWarning, warnings_of
 
 FREQUENT = 5  # values shown of a category
 
@@ -254,7 +254,7 @@ def describe_sheet(sheet: Outline) -> Description:
     rows = sheet.encoded(tuple(f for own in features.values() for f in own))
     names = [f.name for own in features.values() for f in own]
     beside = Beside(sheet)
-    tellings = {name: beside.telling(c) for name, c in sheet.columns.items()}
+    by_column = {name: beside.associations(c) for name, c in sheet.columns.items()}
     target, groups = _classes(sheet)
     positive = sheet.positive
     return Description(
@@ -267,7 +267,7 @@ def describe_sheet(sheet: Outline) -> Description:
         weights=sheet.weights_column,
         references=sheet.reference_names,
         columns=tuple(
-            _summary(sheet, column, features[name], tellings[name], name in refused)
+            _summary(sheet, column, features[name], by_column[name], name in refused)
             for name, column in sheet.columns.items()
         ),
         left_out=sheet.left_out,
@@ -275,7 +275,7 @@ def describe_sheet(sheet: Outline) -> Description:
         twins=tuple(
             (names[a], names[b], opposite) for a, b, opposite in twins(rows.bits, rows.n_rows)
         ),
-        warnings=warnings_of(sheet, tellings),
+        warnings=warnings_of(sheet, by_column),
         reading=sheet.reading,
     )
 
@@ -329,7 +329,11 @@ def _classes(sheet: Outline) -> tuple[Classes | None, Classes | None]:
 
 
 def _summary(
-    sheet: Outline, column: Column, features: tuple[Feature, ...], telling: Telling, refused: bool
+    sheet: Outline,
+    column: Column,
+    features: tuple[Feature, ...],
+    associations: Associations,
+    refused: bool,
 ) -> ColumnSummary:
     counts = sheet.counts(column)
     read_as = _read_as(column, features, refused)
@@ -351,8 +355,8 @@ def _summary(
         low=ends[0],
         high=ends[1],
         frequent=tuple(frequent),
-        target=telling.target,
-        sensitive=telling.sensitive,
+        target=associations.target,
+        sensitive=associations.sensitive,
     )
 
 

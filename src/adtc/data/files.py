@@ -133,7 +133,7 @@ def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
         raise DataError(f"'{path}' has a header but no rows; at least one row is needed.")
     try:
         table = arrow_csv.read_csv(
-            pa.py_buffer(content).slice(length),
+            _copied(memoryview(content)[length:]),
             arrow_csv.ReadOptions(column_names=places),
             arrow_csv.ParseOptions(delimiter=sep, newlines_in_values=b'"' in content),
             arrow_csv.ConvertOptions(
@@ -144,6 +144,18 @@ def _read_csv(path: Path, sep: str | None, header: bool) -> Any:
         _explain(path, content, sep, len(names))
         raise DataError(f"'{path}' cannot be read as CSV: {one_line(error)}.") from None
     return without_repeats(table, f"'{path}'")
+
+
+def _copied(content: memoryview) -> Any:
+    """Copy bytes into memory of Arrow's own.
+
+    A thread of Arrow may let go of them when Python is about to end, and must not need Python then.
+    """
+    import pyarrow as pa
+
+    buffer = pa.allocate_buffer(len(content))
+    memoryview(buffer).cast("B")[:] = content
+    return buffer
 
 
 def _content(path: Path) -> bytes:

@@ -72,7 +72,7 @@ class TableWarning:
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Associations:
     """How well one column alone tells the target and the sensitive group; None where not asked."""
 
     target: Association | None = None
@@ -92,13 +92,13 @@ class Beside:
         """Count rows by label, group and cell."""
         return self._crossed(column).reshape(self.n_labels, self.n_groups, -1)
 
-    def telling(self, column: Column) -> Telling:
+    def associations(self, column: Column) -> Associations:
         """Measure how well a column tells labels and groups."""
         if self.n_labels == self.n_groups == 1 or not len(column.values):
-            return Telling()
+            return Associations()
         counts, ordered = self.counts(column), column.kind == "number"
         groups = self.n_groups > 1 and column.name != self._sensitive
-        return Telling(
+        return Associations(
             associate(counts.sum(axis=1), ordered=ordered) if self.n_labels > 1 else None,
             associate(counts.sum(axis=0), ordered=ordered) if groups else None,
         )
@@ -116,19 +116,21 @@ def table_warnings(sheet: Outline) -> tuple[TableWarning, ...]:
     'x' came in as categories: 36 of 45 rows hold numbers, but '?' (9 rows) is none; use --na '?'.
     """
     beside = Beside(sheet)
-    return warnings_of(sheet, {name: beside.telling(c) for name, c in sheet.columns.items()})
+    return warnings_of(sheet, {name: beside.associations(c) for name, c in sheet.columns.items()})
 
 
-def warnings_of(sheet: Outline, tellings: Mapping[str, Telling]) -> tuple[TableWarning, ...]:
+def warnings_of(sheet: Outline, by_column: Mapping[str, Associations]) -> tuple[TableWarning, ...]:
     """Find the warnings of a table whose columns are measured already."""
     found = [*_label_warnings(sheet), *_repeats(sheet)]
     for name, column in sheet.columns.items():
-        found += column_warnings(sheet, column, tellings[name])
+        found += column_warnings(sheet, column, by_column[name])
     strong = sum(w.kind in ("strong", "predicts-target") for w in found)
     return tuple(w for w in found if w.kind != "strong" or strong <= FEW)
 
 
-def column_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterator[TableWarning]:
+def column_warnings(
+    sheet: Outline, column: Column, associations: Associations
+) -> Iterator[TableWarning]:
     """Find what a user should know about one column."""
     named = None if sheet.chosen(column.name) else identifier(column, sheet.seen)
     if named is not None:
@@ -145,7 +147,7 @@ def column_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterato
     if not sheet.chosen(column.name):
         yield from _reading_warnings(sheet, column)
     if sheet.n_rows > FEW_ROWS:  # in fewer, anything may tell anything
-        yield from _telling_warnings(sheet, column, telling)
+        yield from _association_warnings(sheet, column, associations)
 
 
 def short_line(warnings: Sequence[TableWarning]) -> str:
@@ -243,12 +245,14 @@ def _number_as_text(column: Column, spelled: SpelledNumbers, rows: int) -> Table
     )
 
 
-def _telling_warnings(sheet: Outline, column: Column, telling: Telling) -> Iterator[TableWarning]:
+def _association_warnings(
+    sheet: Outline, column: Column, associations: Associations
+) -> Iterator[TableWarning]:
     """Warn about columns that tell the target or the sensitive group."""
     name = column.name
-    if telling.target is not None and sheet.target is not None:
-        yield from _target_warnings(column, telling.target, sheet.target.name)
-    groups = telling.sensitive
+    if associations.target is not None and sheet.target is not None:
+        yield from _target_warnings(column, associations.target, sheet.target.name)
+    groups = associations.sensitive
     if groups is not None and sheet.sensitive is not None:
         z = sheet.sensitive.name
         if groups.nearly_perfect:

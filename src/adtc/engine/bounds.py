@@ -204,10 +204,10 @@ class Walker:
         if self.lattice.levels == 0:
             features = range(1)  # the root is the only path
         if self.monitor.client is not None:
-            hook("visit_remotely")(Visits(self, found), features, self.monitor)
+            hook("visit_remotely")(InsideStage(self, found), features, self.monitor)
             return
         if self.monitor.checkpoint is not None:
-            complete(Visits(self, found), features, self.monitor)
+            complete(InsideStage(self, found), features, self.monitor)
             return
         run = self.counted(found)
         self._phase(run, run.phases - 1, features, found)
@@ -252,7 +252,7 @@ class Walker:
 
 
 @dataclass(slots=True)
-class Visits:
+class InsideStage:
     """The inside pass as a stage: see `parts.Stage`. Units: first features."""
 
     walker: Walker

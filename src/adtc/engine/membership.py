@@ -48,7 +48,7 @@ class MeasuredSplit:
 Measured = MeasuredLeaf | MeasuredSplit
 
 
-class Ruler:
+class TreeMeasurer:
     """Finds the keys of a tree's parts, or says why it is none of the good trees."""
 
     def __init__(self, circuit: Circuit) -> None:

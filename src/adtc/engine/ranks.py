@@ -19,7 +19,7 @@ from adtc.algebra.forests import Forest
 from adtc.algebra.trees import Tree
 from adtc.engine.circuit import Circuit, core_fields
 from adtc.engine.exact.limbs import counts_of
-from adtc.engine.membership import Measured, MeasuredLeaf, Ruler
+from adtc.engine.membership import Measured, MeasuredLeaf, TreeMeasurer
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan.keys import find_key, key_integers, key_order, packed_keys
 from adtc.errors import QueryError
@@ -56,7 +56,7 @@ class Ranks:
         keys = circuit.root.keys
         self._order = key_order(keys)
         self._keys = keys[self._order]
-        self._ruler: Ruler | None = None
+        self._measurer: TreeMeasurer | None = None
 
     @cached_property
     def _native(self) -> Any:
@@ -115,9 +115,9 @@ class Ranks:
 
     def rank(self, tree: Tree) -> tuple[int, int]:
         """Return the key of a tree's cell and the tree's number in it."""
-        if self._ruler is None:
-            self._ruler = Ruler(self.circuit)
-        measured = self._ruler.measure(tree)
+        if self._measurer is None:
+            self._measurer = TreeMeasurer(self.circuit)
+        measured = self._measurer.measure(tree)
         nodes: list[tuple[int, int, int]] = []
         _write(measured, nodes)
         codes, twins, keys = zip(*nodes, strict=True)

@@ -13,13 +13,13 @@ from typing import Any
 from adtc.engine.exact.values import Value
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge, read_number
-from adtc.profiles.marginals import Drawn, marginal
+from adtc.profiles.marginals import Plottable, marginal
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import json_number
 
 
 @dataclass(frozen=True, slots=True)
-class ToleranceCurve(Drawn):
+class ToleranceCurve(Plottable):
     """How many trees are within (1 + ε) · best, for every tolerance ε ≥ 0.
 
     Parameters
@@ -70,7 +70,7 @@ class Optimum:
 
 
 @dataclass(frozen=True, slots=True)
-class PenaltyCurve(Drawn):
+class PenaltyCurve(Plottable):
     """The optimum of error + λ · size for every penalty λ ≥ 0, in order of λ.
 
     Parameters

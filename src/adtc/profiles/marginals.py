@@ -36,8 +36,8 @@ _BLOCK = 1024
 _OFF = 2 * (_BLOCK + 32) * 2.0**-53  # relative: a block's sum, and what goes into it, with room
 
 
-class Drawn:
-    """Something that has a picture."""
+class Plottable:
+    """A result that has a picture."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Marginal(Drawn):
+class Marginal(Plottable):
     """How many trees have each value of a metric; None (undefined) comes last."""
 
     metric: str

@@ -10,7 +10,7 @@ from adtc.engine.exact.values import Value
 from adtc.engine.monitor import Monitor
 from adtc.profiles.curves import tolerance_curve
 from adtc.profiles.drawing import at_least_one
-from adtc.profiles.marginals import Drawn
+from adtc.profiles.marginals import Plottable
 from adtc.profiles.people import vote_shares
 from adtc.profiles.people.baselines import Baseline, baseline_name
 from adtc.profiles.people.decisions import CHANGED, discrepancy
@@ -22,7 +22,7 @@ STEPS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class MultiplicityCurve(Drawn):
+class MultiplicityCurve(Plottable):
     """How many people's decisions some tree, and how many one tree, within a tolerance changes.
 
     Parameters

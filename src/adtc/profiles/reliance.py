@@ -35,7 +35,7 @@ from adtc.engine.switched import Switched, can_switch, switched_errors
 from adtc.errors import QueryError, TooLargeError, unknown
 from adtc.hooks import hook
 from adtc.profiles.making import profile as make_profile
-from adtc.profiles.marginals import Drawn, Marginal
+from adtc.profiles.marginals import Marginal, Plottable
 from adtc.profiles.profile import Profile
 from adtc.profiles.writing import aligned, approximate
 
@@ -122,7 +122,7 @@ class RelianceRanges(tuple[RelianceRange, ...]):
 
 
 @dataclass(frozen=True, slots=True)
-class Reliance(Drawn):
+class Reliance(Plottable):
     """The reliance of all good trees on one variable.
 
     Parameters

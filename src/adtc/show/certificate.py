@@ -9,9 +9,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from adtc.algebra.metrics import RATIONALS
 from adtc.algebra.trees import from_json
 from adtc.atomic import write_whole
-from adtc.certificates.certificate import Certificate
+from adtc.certificates import verify as plain
+from adtc.certificates.certificate import BY_GROUP, Certificate, groups_of, is_proof
+from adtc.certificates.statements import FEW
 from adtc.data import Data, datasets
 from adtc.engine.score import as_integer
 from adtc.models import TreeModel
@@ -23,11 +26,7 @@ from adtc.show.finding import value_text
 from adtc.show.markup import escaped, list_html, pairs_html, table_html
 from adtc.show.sections import tree_body
 
-FEW = 30  # rows of a group below which its rates say little
-NO_ADVICE = (
-    "A certificate states facts about one table and one class of trees. It is no legal advice: "
-    "whether a measure, a floor or a class is the right one is not decided here."
-)
+_OF_GROUPS = tuple(f"{name}[" for name in BY_GROUP)
 _SCOPE = (
     "The class searched is the one described on this page and no other. Other models, other "
     "features or other cuts may do what none of these trees does.",
@@ -74,15 +73,12 @@ def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL
     made = fields["made"]
     heading = escaped(f"Certificate: {fields['table']['name']}")
     sections = [
-        ("Tree shown", _tree(fields, data, small)),
-        ("Groups", _groups(fields)),
-        ("On held-out rows", "".join(map(_held_out, fields["held_out"]))),
-        ("What was searched", pairs_html(_class(fields, data))),
+        ("Tree shown", _tree(certificate, data, small)),
+        ("Groups", _groups(certificate)),
+        ("On held-out rows", "".join(_held_out(fields, held) for held in fields["held_out"])),
+        ("What was asked, and searched", pairs_html(_class(certificate, data))),
         ("Why it holds", _proofs(certificate)),
-        (
-            "What it does not say",
-            list_html([*_SCOPE, _BESIDE if fields["held_out"] else _ALONE, NO_ADVICE]),
-        ),
+        ("What it does not say", list_html(_limits(fields))),
         ("How trees are counted", list_html(list(fields["conventions"]))),
         ("How to check it", _checking(fields)),
     ]
@@ -95,177 +91,209 @@ def certificate_html(certificate: Certificate, data: Data, *, small: int = SMALL
     header = (
         f'<header><h1>{heading}</h1><p class="dateline">{date} · adtc {escaped(made["adtc"])} · '
         f"table <code>{escaped(fields['table']['read']['sha256'][:16])}</code></p>"
-        f'<section id="finding" aria-label="The finding"><p class="answer">{_finding(fields)}'
+        f'<section id="finding" aria-label="The finding"><p class="answer">{_finding(certificate)}'
         f'<small>The answer is {fields["status"]}.</small></p><div class="finding">'
         f"<p>{escaped(certificate.claim)}</p></div></section></header>"
     )
     return document(heading, header + body)
 
 
-def _finding(fields: dict[str, Any]) -> str:
+def _finding(certificate: Certificate) -> str:
     """Say it in a few words, in large letters."""
-    answer, asked, n = fields["answer"], fields["question"], fields["answer"]["count"]
+    asked, n = certificate.document["question"], certificate.count
     if n == 0:
         return "None in this class"
-    if fields["kind"] == "existence":
+    if certificate.kind == "existence":
         return "Such a tree exists"
-    if fields["kind"] == "optimum":
+    if certificate.kind == "optimum":
         least = "Largest" if asked["sense"] == "maximize" else "Least"
-        return escaped(f"{least} {asked['term']}: {_number(answer['value'])}")
-    if fields["kind"] == "alternative":
-        return words.many(n, "less discriminatory alternative")
-    return words.many(n, "tree")
+        return escaped(f"{least} {asked['term']}: {_number(certificate.value)}")
+    if certificate.kind == "alternative":
+        return words.many(n or 0, "less discriminatory alternative")
+    return words.many(n or 0, "tree")
 
 
-def _tree(fields: dict[str, Any], data: Data, small: int) -> str:
-    shown = fields["witness"]
+def _tree(certificate: Certificate, data: Data, small: int) -> str:
+    shown = certificate.shown
     if shown is None:
         return ""
     model = TreeModel(from_json(shown["tree"], data.feature_names, data.labels), data)
     kinds = {"optimum": "the best", "alternative": "the least discriminatory of them"}
-    which = kinds.get(fields["kind"], "one of them")
-    rows = [
-        [escaped(words.title_text(name)), _number(text), f"<code>{escaped(text or '-')}</code>"]
-        for name, text in shown["metrics"].items()
-    ]
+    which = kinds.get(certificate.kind, "one of them")
     return (
         f'<p class="note">This tree is {which}; it was scored on the table row by row.</p>'
-        f"{tree_body(model, small, 'the tree')[0]}"
-        f"{table_html(['metric', 'value', 'exact'], rows)}"
+        f"{tree_body(model, small, 'the tree')[0]}{_scores(shown['metrics'])}"
     )
 
 
-def _groups(fields: dict[str, Any]) -> str:
-    """Write rows, selection rates and impact ratios by group, of the tree and of what is in use."""
-    shown = [("the tree shown", fields["witness"]), ("the decisions in use", fields["baseline"])]
-    text, few = "", []
-    for name, one in shown:
-        if one is None or not one["groups"]:
-            continue
-        rows = [
-            [
-                escaped(str(group["group"])),
-                grouped(group["rows"]),
-                grouped(group["selected"]),
-                _percent(group["rate"]),
-                _number(group["impact_ratio"]),
-            ]
-            for group in one["groups"]
-        ]
-        few += [g["group"] for g in one["groups"] if g["rows"] < FEW and g["group"] not in few]
-        head = ["group", "rows", "selected", "selection rate", "impact ratio"]
-        text += f"<h3>By {escaped(name)}</h3>{table_html(head, rows)}"
-    if not text:
-        return ""
-    positive = fields["table"]["recipe"]["target"]["values"][fields["table"]["recipe"]["positive"]]
-    sensitive = fields["table"]["recipe"]["sensitive"]["column"]
-    note = (
-        f"Selected are rows that get {positive}. The impact ratio is a group's selection rate over "
-        f"that of the most selected group by {sensitive}; rows without a value are a group of "
-        f"their own."
-    )
-    if few:
-        note += f" Groups of fewer than {FEW} rows: {', '.join(map(str, few))}."
-    return f'<p class="note">{escaped(note)}</p>{text}'
-
-
-def _held_out(held: dict[str, Any]) -> str:
-    """Write how the tree shown does on rows that were not used to choose it."""
-    metrics = [
-        [escaped(words.title_text(name)), _number(text), f"<code>{escaped(text or '-')}</code>"]
-        for name, text in held["metrics"].items()
-    ]
+def _scores(metrics: dict[str, Any], intervals: dict[str, Any] | None = None) -> str:
+    """Write metrics, but for those of groups, which have a table of their own."""
+    ends = intervals or {}
     rows = [
         [
-            escaped(str(group["group"])),
-            grouped(group["rows"]),
-            grouped(group["selected"]),
-            _percent(group["rate"]),
-            _interval(group["interval"]),
+            escaped(words.title_text(name)),
+            _number(text),
+            f"<code>{escaped(text or '-')}</code>",
+            *([_interval(ends[name]) if name in ends else ""] if intervals else []),
+        ]
+        for name, text in metrics.items()
+        if not name.startswith(_OF_GROUPS)
+    ]
+    return table_html(["metric", "value", "exact", *(["95 % interval"] if intervals else [])], rows)
+
+
+def _by_group(
+    fields: dict[str, Any], metrics: dict[str, Any], intervals: dict[str, Any] | None = None
+) -> str:
+    """Write rows, selection rates and impact ratios by group."""
+    rows = [
+        [
+            escaped(group["group"]),
+            grouped(int(group["rows"])),
+            grouped(int(group["selected"])),
+            _percent(group["selection_rate"]),
+            *([_interval(intervals[f"selection_rate[{group['group']}]"])] if intervals else []),
             _number(group["impact_ratio"]),
         ]
-        for group in held["groups"]
+        for group in groups_of(fields, metrics)
     ]
-    head = ["group", "rows", "selected", "selection rate", "95 % interval", "impact ratio"]
+    head = ["group", "rows", "selected", "selection rate", "impact ratio"]
+    head[4:4] = ["95 % interval"] if intervals else []
+    return table_html(head, rows) if rows else ""
+
+
+def _groups(certificate: Certificate) -> str:
+    """Write the rates by group of the tree and of what is in use."""
+    fields, about = certificate.document, certificate.document["groups"]
+    both = [("the tree shown", certificate.shown), ("the decisions in use", fields["in_use"])]
+    tables = [
+        f"<h3>By {name}</h3>{table}"
+        for name, one in both
+        if one is not None and (table := _by_group(fields, one["metrics"]))
+    ]
+    if about is None or not tables:
+        return ""
+    unknown = f"{words.many(about['unknown'], 'row')} without a value"
+    unknown += " is a group of its own" if about["unknown"] == 1 else " are a group of their own"
+    unknown = unknown if about["unknown"] else "no row lacks a value"
+    note = (
+        f"Selected are rows that get {fields['question']['positive']}. The impact ratio is a "
+        f"group's selection rate over that of the most selected group by {about['column']}; "
+        f"{unknown}. "
+    )
+    few = ", ".join(about["small"])
+    note += (
+        f"Small groups, of fewer than {FEW} rows or 2 % of the rows, whose rates say little: {few}."
+        if few
+        else f"No group has fewer than {FEW} rows or 2 % of the rows."
+    )
+    return f'<p class="note">{escaped(note)}</p>{"".join(tables)}'
+
+
+def _held_out(fields: dict[str, Any], held: dict[str, Any]) -> str:
+    """Write how the tree shown does on rows that were not used to choose it."""
     note = (
         f"The tree shown on the {grouped(held['rows'])} rows of {held['name']}, which were not "
-        f"used to choose it. Accuracy lies in {_interval(held['acc_interval'])} (Wilson's 95 % "
-        f"interval, as for the rates). Whoever has the first table alone cannot check this. "
+        f"used to choose it. Intervals are Wilson's for shares and Newcombe's for differences. "
+        f"Whoever has the first table alone cannot check this. "
         f"SHA-256 of the rows as read: {held['sha256']}."
     )
-    if rows and held["no_group"]:
+    if held["no_group"]:
         note += f" {words.many(held['no_group'], 'row')} of no known group."
-    return (
-        f'<p class="note">{escaped(note)}</p>{table_html(["metric", "value", "exact"], metrics)}'
-        f"{table_html(head, rows) if rows else ''}"
+    text = (
+        f'<p class="note">{escaped(note)}</p>{_scores(held["metrics"], held["intervals"])}'
+        f"{_by_group(fields, held['metrics'], held['intervals'])}"
     )
+    if held["in_use"] is not None:
+        text += f"<h3>The decisions in use on these rows</h3>{_scores(held['in_use'])}"
+        text += _by_group(fields, held["in_use"])
+    return text
 
 
 def _interval(ends: list[float] | None) -> str:
     return "undefined" if ends is None else f"{100 * ends[0]:.1f} to {100 * ends[1]:.1f} %"
 
 
-def _class(fields: dict[str, Any], data: Data) -> list[tuple[str, str]]:
-    asked, space, table = fields["question"], fields["space"], fields["table"]
-    recipe = table["recipe"]
+def _class(certificate: Certificate, data: Data) -> list[tuple[str, str]]:
+    fields = certificate.document
+    asked, table = fields["question"], fields["table"]
+    label = table["recipe"]["codes"]["label"]
+    names = [str(plain.named(label["column"], test, label=True)) for test in label["tests"]]
+    positive = "" if asked["positive"] is None else f"; {asked['positive']} is the positive label"
+    limits = [
+        plain.CLASS[name].format(", ".join(x) if name == "banned" else x)
+        for name, x in fields["space"].items()
+    ]
     pairs = [
+        ("Decision", f"{label['column']} ({', '.join(names)}){positive}"),
         (
             "Table",
             f"{table['name']}, {grouped(table['rows'])} rows, {data.n_features} yes/no features "
-            f"of {len({f['column'] for f in recipe['features']})} columns; trees predict "
-            f"{recipe['target']['column']} ({', '.join(map(str, recipe['target']['values']))}).",
+            f"of {len({f['column'] for f in table['recipe']['features']})} columns",
         ),
-        (
-            "Trees",
-            f"All with at most {words.many(space['max_depth'], 'test')} on a path"
-            + (f", at most {space['max_size']} leaves" if space["max_size"] else "")
-            + f" and at least {words.many(table['least_rows'], 'row')} in every leaf; "
-            + ("any label" if space["labels"] == "any" else "the majority label")
-            + " on a leaf"
-            + (f"; no test of {', '.join(space['banned'])}" if space.get("banned") else "")
-            + ".",
-        ),
-        ("Condition", asked["where"] or "none: every such tree"),
+        ("Class searched", f"all decision trees with {', '.join(limits)}"),
     ]
-    if fields["kind"] == "alternative":
-        use = fields["baseline"]
+    if fields["in_use"] is None:
+        pairs.append(("Condition", asked["where"] or "none: every such tree"))
+    else:
+        use, gap = fields["in_use"], asked["term"]
         what = f"the column {use['column']}" if "column" in use else "a tree"
-        gap = _number(use["metrics"][asked["term"]])
-        pairs.append(("Decisions in use", f"{what}, with {asked['term']} = {gap}"))
-    pairs += [(f"Metric {name}", text) for name, text in asked["define"].items()]
+        about = RATIONALS[gap].about if gap in RATIONALS else "a metric of your own"
+        pairs += [
+            ("Decisions in use", f"{what}, with {gap} = {_number(certificate.baseline)}"),
+            ("What a tree must reach", asked["where"]),
+            ("Gap to make smaller", f"{gap}: {about}"),
+        ]
+    pairs += [(f"Metric {name}", plain.text_of(x)) for name, x in fields["define"].items()]
     return pairs
 
 
 def _proofs(certificate: Certificate) -> str:
     """Say for each formula how many trees satisfy it, and how others see that."""
-    proofs = certificate.document["proofs"]
     lines = []
-    for (where, n), proof in zip(certificate.formulas, proofs, strict=True):
-        if n:
+    for one in certificate.document["statements"]:
+        n, where, proof = one["trees"], plain.text_of(one["where"]), one["proof"]
+        if n is None:
+            lines.append(f"A tree: {where}. The tree shown is the proof.")
+        elif n:
             lines.append(f"{words.many(n, 'tree')}: {where}. They can be counted again.")
-        elif proof and proof["least"] is not None:
+        elif proof is not None and is_proof(proof):
             lines.append(
-                f"No tree: {where}. Such a tree would have {proof['form']} at most 0 (or below), "
-                f"but on every tree of the class it is {proof['least']} or more."
+                f"No tree: {where}. Such a tree would have {proof['form']} at most 0, but on every "
+                f"tree of the class it is {proof['least']} or more."
             )
         else:
             lines.append(f"No tree: {where}. All trees were counted, and can be counted again.")
-    return list_html(lines) if lines else "<p>The tree shown is the proof.</p>"
+    return list_html(lines)
+
+
+def _limits(fields: dict[str, Any]) -> list[str]:
+    """Say what the certificate does not."""
+    limits = [*_SCOPE, _BESIDE if fields["held_out"] else _ALONE]
+    if fields["groups"] is not None:
+        limits.append(
+            f"Groups are those of one column, {fields['groups']['column']}. Of intersections with "
+            f"other columns nothing is said: for them certify with a column that holds them."
+        )
+    return [*limits, fields["notice"]]
 
 
 def _checking(fields: dict[str, Any]) -> str:
-    made = fields["made"]
-    file = fields["table"]["file"]["name"] or "TABLE"
+    made, table = fields["made"], fields["table"]
+    file = table["file"]["name"] or "TABLE"
     bundled = [info.name for info in datasets() if f"{info.name}.csv.gz" == file]
     command = f"adtc verify claim.json {(bundled or [file])[0]}"
     alone = f"python verify.py claim.json {file}"
     pairs = [
         ("Made by", made["command"] or "a call in Python"),
         ("Versions", f"adtc {made['adtc']}, Python {made['python']}"),
-        ("Rows as read", f"SHA-256 {fields['table']['read']['sha256']}"),
-    ]
-    if fields["table"]["raw"]:
-        pairs.append(("Rows as in the file", f"SHA-256 {fields['table']['raw']['sha256']}"))
+        ("Data source", f"{file}, last changed {changed}" if (changed := table["file"]["changed"])
+         else "a table in memory"),
+        ("Fingerprint", table["fingerprint"]),
+        ("Rows as read", f"SHA-256 {table['read']['sha256']}"),
+    ]  # fmt: skip
+    if table["raw"]:
+        pairs.append(("Rows as in the file", f"SHA-256 {table['raw']['sha256']}"))
     return (
         f'<pre class="commands">{escaped(command)}\n{escaped(alone)}</pre><p class="note">The '
         f"second needs nothing but Python and adtc's file verify.py, which shares no code with "

@@ -77,7 +77,8 @@ def finding_html(profile: Ranged, whole: Ranged, where: str | None) -> str:
     count, outline = profile.count, profile.outline
     among = f"Among all decision trees on {outline.record.data['name']}"
     conditions = [part for part in (outline.record.question.get("where"), where) if part]
-    said = f"{among} {finding.space_text(outline)}, there are {range_words(count)}"
+    are = "are" if upper_end(count) > 1 else "is"
+    said = f"{among} {finding.space_text(outline)}, there {are} {range_words(count)}"
     if conditions:
         said += f" with {' and '.join(f'({part})' for part in conditions)}"
     if profile is not whole:
@@ -91,9 +92,13 @@ def finding_html(profile: Ranged, whole: Ranged, where: str | None) -> str:
     about = "" if estimate is None else f"About {views.count_text(round(estimate.value))}. "
     rest = "" if count.status == profile.status else f"; all else is {profile.status}"
     return (
-        f'<p class="answer">{_capital(range_words(count))}<small>{about}The count is '
+        f'<p class="answer">{_capital(_answer(count))}<small>{about}The count is '
         f'{count.status}{rest}.</small></p><div class="finding">{sentences}</div>'
     )
+
+
+def _answer(count: Bracket) -> str:
+    return range_words(count) if upper_end(count) else "no tree exists"
 
 
 def _capital(text: str) -> str:

@@ -17,7 +17,7 @@ from adtc.data.binarize import Feature
 from adtc.data.bits import Rows, Words, pack
 from adtc.data.columns import Column
 from adtc.data.stream.ranks import Numbers, above
-from adtc.data.stream.tally import Summary, Taken, take
+from adtc.data.stream.tally import BatchValues, Summary, batch_values
 from adtc.errors import DataError
 
 _WORD = 1 << 63
@@ -55,21 +55,21 @@ class ValueEncoder:
     def encode(self, array: Any) -> Rows:
         """Encode the rows of a batch."""
         parse = self.parse and self.column.kind != "text"
-        taken = self._converted(take(self.column.name, array, self.na, parse=parse))
-        codes = self._codes(taken.values)
-        if taken.codes is None:
+        batch = self._converted(batch_values(self.column.name, array, self.na, parse=parse))
+        codes = self._codes(batch.values)
+        if batch.codes is None:
             return codes
-        return np.append(codes, len(self))[taken.codes]
+        return np.append(codes, len(self))[batch.codes]
 
-    def _converted(self, taken: Taken) -> Taken:
+    def _converted(self, batch: BatchValues) -> BatchValues:
         """Read a batch as what the whole column is."""
         kind = self.column.kind
-        if taken.kind == kind or not len(taken.values):
-            return taken
-        assert taken.codes is not None
-        column = Column(self.column.name, taken.kind, taken.values, taken.codes)
+        if batch.kind == kind or not len(batch.values):
+            return batch
+        assert batch.codes is not None
+        column = Column(self.column.name, batch.kind, batch.values, batch.codes)
         column = column.booleans() if kind == "boolean" else column.numbers()
-        return Taken(kind, column.values, column.codes, True)
+        return BatchValues(kind, column.values, column.codes, True)
 
     def _codes(self, values: npt.NDArray[Any]) -> Rows:
         if self.starts is not None:

@@ -25,7 +25,7 @@ SKETCH = 4096  # hashes from which the number of different values is estimated, 
 _NEARLY = 0.95
 
 
-class Taken(NamedTuple):
+class BatchValues(NamedTuple):
     """The values of one column in one batch.
 
     Parameters
@@ -43,23 +43,23 @@ class Taken(NamedTuple):
     distinct: bool
 
 
-def take(name: str, array: Any, na: Sequence[str], *, parse: bool) -> Taken:
+def batch_values(name: str, array: Any, na: Sequence[str], *, parse: bool) -> BatchValues:
     """Read one column of a batch as ``encode`` would, but without sorting plain numbers."""
     import pyarrow.types as pt
 
     if pt.is_dictionary(array.type):
         column = encode(name, array.dictionary, na=na, parse_text=parse)
         indices = numbers_of(array.indices.fill_null(len(array.dictionary)).cast("int64"))
-        return Taken(column.kind, column.values, np.append(column.codes, -1)[indices], True)
+        return BatchValues(column.kind, column.values, np.append(column.codes, -1)[indices], True)
     plain = encode_numbers(name, array, na)
     if plain is None:
         column = encode(name, array, na=na, parse_text=parse)
-        return Taken(column.kind, column.values, column.codes, True)
+        return BatchValues(column.kind, column.values, column.codes, True)
     values, present = plain
     if present is None:
-        return Taken("number", values, None, False)
+        return BatchValues("number", values, None, False)
     codes = np.where(present, np.cumsum(present) - 1, -1).astype(np.int32)
-    return Taken("number", values, codes, False)
+    return BatchValues("number", values, codes, False)
 
 
 @dataclass(slots=True)
@@ -94,19 +94,19 @@ class Tally:
     def add(self, array: Any, weights: Rows | None, start: int) -> None:
         """Add the column of one batch, whose first row has this number."""
         parse = self.parse and self.buckets is not None
-        taken = take(self.name, array, self.na, parse=parse)
-        if parse and len(taken.values) and taken.kind != "number":
-            raise self._not_a_number(taken, start)
-        self._note_missing(taken.codes, weights, start)
-        if taken.kind == "number":
-            self._note_order(taken)
-            self._add_numbers(*_counted(taken, weights))
-        elif len(taken.values):
-            self._kind = taken.kind
-            assert taken.codes is not None
-            first = np.full(len(taken.values) + 1, -1, np.int64)
-            first[taken.codes[::-1]] = np.arange(start + len(array) - 1, start - 1, -1)
-            self._add_values(*_counted(taken, weights), first[:-1][first[:-1] >= 0])
+        batch = batch_values(self.name, array, self.na, parse=parse)
+        if parse and len(batch.values) and batch.kind != "number":
+            raise self._not_a_number(batch, start)
+        self._note_missing(batch.codes, weights, start)
+        if batch.kind == "number":
+            self._note_order(batch)
+            self._add_numbers(*_counted(batch, weights))
+        elif len(batch.values):
+            self._kind = batch.kind
+            assert batch.codes is not None
+            first = np.full(len(batch.values) + 1, -1, np.int64)
+            first[batch.codes[::-1]] = np.arange(start + len(array) - 1, start - 1, -1)
+            self._add_values(*_counted(batch, weights), first[:-1][first[:-1] >= 0])
 
     def _note_missing(self, codes: Codes | None, weights: Rows | None, start: int) -> None:
         missing = None if codes is None else codes < 0
@@ -118,10 +118,10 @@ class Tally:
         self.missing_weight += int(missing.sum() if weights is None else weights[missing].sum())
         self.rising = False
 
-    def _note_order(self, taken: Taken) -> None:
-        if not self.rising or not len(taken.values):
+    def _note_order(self, batch: BatchValues) -> None:
+        if not self.rising or not len(batch.values):
             return
-        values = taken.values if taken.codes is None else taken.values[taken.codes]
+        values = batch.values if batch.codes is None else batch.values[batch.codes]
         risen = bool((values[1:] > values[:-1]).all())
         self.rising = risen and (self._last is None or bool(values[0] > self._last))
         self._last = values[-1]
@@ -189,8 +189,8 @@ class Tally:
         """Encode the different texts, one row each, as the whole column would be."""
         return encode(self.name, text_array(self._places), parse_text=self.parse)
 
-    def _not_a_number(self, taken: Taken, start: int) -> DataError:
-        column = Column(self.name, taken.kind, taken.values, np.zeros(0, np.int32))
+    def _not_a_number(self, batch: BatchValues, start: int) -> DataError:
+        column = Column(self.name, batch.kind, batch.values, np.zeros(0, np.int32))
         try:
             column.numbers()
         except DataError as error:
@@ -214,7 +214,9 @@ class Tally:
     def recount(self, array: Any, weights: Rows | None) -> None:
         """Add the column of one batch again, to finer buckets."""
         assert self.buckets is not None
-        self.buckets.add(*_counted(take(self.name, array, self.na, parse=self.parse), weights))
+        self.buckets.add(
+            *_counted(batch_values(self.name, array, self.na, parse=self.parse), weights)
+        )
 
     def summary(self) -> "Summary":
         """Say what the column holds."""
@@ -298,24 +300,24 @@ def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def _counted(taken: Taken, weights: Rows | None) -> tuple[npt.NDArray[Any], Rows, Rows]:
+def _counted(batch: BatchValues, weights: Rows | None) -> tuple[npt.NDArray[Any], Rows, Rows]:
     """Count the rows and weights of a batch's values, which ascend; those of no row are gone."""
-    if taken.distinct:
-        assert taken.codes is not None
-        size = len(taken.values) + 1
-        rows = np.bincount(np.where(taken.codes < 0, size - 1, taken.codes), minlength=size)
+    if batch.distinct:
+        assert batch.codes is not None
+        size = len(batch.values) + 1
+        rows = np.bincount(np.where(batch.codes < 0, size - 1, batch.codes), minlength=size)
         summed_weights = rows.copy()
         if weights is not None:
             summed_weights = np.zeros(size, np.int64)
-            np.add.at(summed_weights, taken.codes, weights)
+            np.add.at(summed_weights, batch.codes, weights)
         some = rows[:-1] > 0
-        return taken.values[some], rows[:-1][some], summed_weights[:-1][some]
+        return batch.values[some], rows[:-1][some], summed_weights[:-1][some]
     if weights is None:
-        ascending = np.sort(taken.values)
+        ascending = np.sort(batch.values)
     else:
-        order = np.argsort(taken.values, kind="stable")
-        ascending = taken.values[order]
-        weights = (weights if taken.codes is None else weights[taken.codes >= 0])[order]
+        order = np.argsort(batch.values, kind="stable")
+        ascending = batch.values[order]
+        weights = (weights if batch.codes is None else weights[batch.codes >= 0])[order]
     values, starts = runs_of(ascending)
     rows = np.diff(starts, append=len(ascending))
     if weights is None or not len(starts):

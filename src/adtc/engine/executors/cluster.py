@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.bounds import Inside, Outside, Visits, path_costs, searched_forms
+from adtc.engine.bounds import Inside, InsideStage, Outside, path_costs, searched_forms
 from adtc.engine.circuit import Circuit
 from adtc.engine.executors import tasks
 from adtc.engine.executors.parts import content_key, paths_of_features, slices
@@ -122,13 +122,13 @@ class Tasks:
                 future.release()
 
 
-def visit(visits: Visits, features: range, monitor: Monitor) -> None:
+def visit(stage: InsideStage, features: range, monitor: Monitor) -> None:
     """Have workers visit the paths that start with some features, and fill in what they found."""
-    submitted, walker = Tasks(monitor), visits.walker
-    units = slices(visits.weights, features)
+    submitted, walker = Tasks(monitor), stage.walker
+    units = slices(stage.weights, features)
     futures = _inside_parts(submitted, (walker.table, walker.lattice, walker.costs), units)
     for part, future in zip(units, futures, strict=True):
-        visits.put(part, submitted.result(future, "least costs"))
+        stage.put(part, submitted.result(future, "least costs"))
 
 
 def _inside_parts(

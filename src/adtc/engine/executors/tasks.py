@@ -14,8 +14,8 @@ from adtc._version import __version__
 from adtc.engine.bounds import (
     Found,
     Inside,
+    InsideStage,
     Outside,
-    Visits,
     Walker,
     bounds_above,
     outside_pass,
@@ -89,10 +89,10 @@ def inside_part(
     cost: _core.Costs = land(costs)
     monitor, units = watch(memory), range(*features)
     found = Found.blank(paths, len(made.totals), len(cost.constants))
-    visits = Visits(Walker(made, paths, cost, Switches(), monitor, alone=True), found)
+    stage = InsideStage(Walker(made, paths, cost, Switches(), monitor, alone=True), found)
     with monitor.translated():
-        visits.compute(units)
-    return visits.take(units)
+        stage.compute(units)
+    return stage.take(units)
 
 
 class Bounds(NamedTuple):
@@ -125,7 +125,7 @@ def bounds(
     monitor = watch(None)
     walker = Walker(cast(Any, None), paths, cost, Switches(), monitor)
     for units, arrays in zip(parts, found, strict=True):
-        Visits(walker, whole).put(range(*units), arrays)
+        InsideStage(walker, whole).put(range(*units), arrays)
     inside, splits = bounds_above(
         paths, cost, whole, per_leaf=per_leaf, searched=searched, control=monitor.control
     )
@@ -137,7 +137,7 @@ def least_values(of: Bounds) -> list[int]:
     return of.inside.root
 
 
-class Base(NamedTuple):
+class ShippedInputs(NamedTuple):
     """What tensors are made from, as it travels: see `TensorInputs`."""
 
     table: Shipped
@@ -182,24 +182,24 @@ def base(
     bound: Bounds,
     limits: Array,
     first: Array | None,
-) -> Base:
+) -> ShippedInputs:
     """Hand the budgets down from the root."""
     paths: _core.Lattice = land(lattice)
     inside = bound.inside
     outside = outside_pass(paths, inside, _settled(limits), watch(None), first=first)
     splitting = worth_a_split(paths, _settled(bound.splits), outside)
-    return Base(
+    return ShippedInputs(
         of, lattice, leaves, multiplicity, labels, inside.counts, outside.budgets, outside.live,
         splitting, outside.live_paths,
     )  # fmt: skip
 
 
-def live_paths(of: Base) -> tuple[int, ...]:
+def live_paths(of: ShippedInputs) -> tuple[int, ...]:
     """Count the live paths of each level."""
     return of.live_paths
 
 
-def last_part(of: Base, features: tuple[int, int], memory: int | None) -> Piece:
+def last_part(of: ShippedInputs, features: tuple[int, int], memory: int | None) -> Piece:
     """Make the tensors of the last level for the paths that start with some features."""
     inputs, monitor = of.inputs(), watch(memory)
     with monitor.translated():
@@ -229,7 +229,7 @@ def last_joined(pieces: list[Piece]) -> Joined:
     return Joined(piece, None, int(piece.scanned[0]))
 
 
-def upper_joined(of: Base, level: int, below: Joined, pieces: list[Piece]) -> Joined:
+def upper_joined(of: ShippedInputs, level: int, below: Joined, pieces: list[Piece]) -> Joined:
     """Put the parts of a level above the last together, and bound its trees."""
     _, totals = _upper(of.inputs(), level, below, watch(None))
     piece = joined(pieces)
@@ -242,7 +242,7 @@ def _upper(inputs: TensorInputs, level: int, below: Joined, monitor: Monitor) ->
 
 
 def upper_part(
-    of: Base, level: int, below: Joined, paths: tuple[int, int], memory: int | None
+    of: ShippedInputs, level: int, below: Joined, paths: tuple[int, int], memory: int | None
 ) -> Piece:
     """Make the tensors of some live paths of a level from those below."""
     monitor = watch(memory)
@@ -252,7 +252,9 @@ def upper_part(
     return piece
 
 
-def root_part(of: Base, below: Joined, features: tuple[int, int], memory: int | None) -> Piece:
+def root_part(
+    of: ShippedInputs, below: Joined, features: tuple[int, int], memory: int | None
+) -> Piece:
     """Sum over the trees whose first test is one of some features.
 
     That is the root's tensor where only their paths are live; the single leaf comes with the first
@@ -292,7 +294,7 @@ def piece_of(level: Piece | Joined) -> Piece:
     return Piece(*map(_settled, piece))
 
 
-def assembled(of: Base, features: Features, levels: list[Piece | Joined]) -> Circuit:
+def assembled(of: ShippedInputs, features: Features, levels: list[Piece | Joined]) -> Circuit:
     """Put a circuit together; its plan stays where the question was asked."""
     inputs = of.inputs()
     exists = np.zeros(len(inputs.live), bool)  # nothing that walks a circuit asks for these
@@ -305,7 +307,7 @@ def assembled(of: Base, features: Features, levels: list[Piece | Joined]) -> Cir
 
 
 def asked_of(
-    of: Base,
+    of: ShippedInputs,
     features: Features,
     levels: list[Piece | Joined],
     work: Callable[..., T],

@@ -144,6 +144,24 @@ def least_of(plan: Plan, data: Data, features: int) -> Least:
     )
 
 
+def least_by_size(
+    data: Data, space: Space, *, axes: int, budgets: int, memory: float = math.inf
+) -> Least:
+    """Take down the same without a plan; features that are twins count each."""
+    minsup = space.min_support(data.total)
+    return Least(
+        ones_of(data),
+        data.total,
+        minsup,
+        space.max_depth,
+        count_splitting(data, minsup),
+        axes=axes,
+        budgets=budgets,
+        groups=len(data.labels) * max(1, len(data.groups)),
+        memory=memory,
+    )
+
+
 def unforeseen(explanation: "Explanation") -> dict[str, Any]:
     """Tell what costs are known without cells: without axes all, as tensors are one number each.
 
@@ -177,21 +195,9 @@ def advised(
     axes, budgets
         How many the question has, as far as they are known.
     """
-    minsup = space.min_support(data.total)
-    features = count_splitting(data, minsup)
-    if isinstance(error, FoundToFitError) or not features or not space.max_depth:
+    least = least_by_size(data, space, axes=axes, budgets=budgets, memory=monitor.memory)
+    if isinstance(error, FoundToFitError) or not least.features or not least.depth:
         return error
-    least = Least(
-        ones_of(data),
-        data.total,
-        minsup,
-        space.max_depth,
-        features,
-        axes=axes,
-        budgets=budgets,
-        groups=len(data.labels) * max(1, len(data.groups)),
-        memory=monitor.memory,
-    )
     stopped = str(error).partition(": ")[0].rstrip(".")
     told = [_in_brackets(one) for one in least.advice(monitor.time_limit)]
     if monitor.time_limit is not None or monitor.memory_limit is not None:

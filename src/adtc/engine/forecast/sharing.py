@@ -8,15 +8,18 @@ counted exactly.
 
 from typing import TYPE_CHECKING
 
+from adtc.data import Data
+from adtc.engine.forecast.advice import least_by_size
 from adtc.engine.forecast.pricing import bounds_seconds, last_seconds
 from adtc.engine.monitor import Monitor
+from adtc.engine.query import Space
 
 if TYPE_CHECKING:
     from adtc.engine.forecast.explain import Explanation
 
 ROOM = 2.0  # times as long as foreseen
 FORESEEING = 0.1  # of the time, at most
-SHARE = 0.75  # of the time, for trees that are drawn first
+SHARE = 0.8  # of the time, for trees that are drawn first
 READING = 0.12  # of the time, for reading and printing what is exact beside them
 BESIDE = 5.0  # seconds for them where there is no time limit
 
@@ -25,6 +28,12 @@ def fits_memory(foreseen: "Explanation", monitor: Monitor) -> bool:
     """Tell whether a question fits into memory, as far as that was foreseen."""
     needed = (foreseen.memory or 0) + (foreseen.tensor_memory or 0)
     return foreseen.refusal is None and needed <= monitor.memory
+
+
+def cannot_fit(data: Data, space: Space, monitor: Monitor) -> bool:
+    """Tell at once that an exact answer about all trees would take too long, by its size alone."""
+    left, least = monitor.time_left, least_by_size(data, space, axes=1, budgets=0)
+    return left is not None and ROOM * least.seconds() > left * monitor.threads
 
 
 def exact_fits(foreseen: "Explanation", monitor: Monitor) -> bool:

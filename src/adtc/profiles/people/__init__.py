@@ -23,7 +23,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.record import RunRecord, Status
 from adtc.errors import QueryError
 from adtc.profiles.bins import Edge
-from adtc.profiles.marginals import Drawn
+from adtc.profiles.marginals import Plottable
 from adtc.profiles.people.baselines import Baseline, baseline_codes, baseline_name
 from adtc.profiles.people.contested import Contested, contested_rows
 from adtc.profiles.people.measures import (
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class VoteShares(Drawn):
+class VoteShares(Plottable):
     """How all good trees vote on each row.
 
     Parameters

@@ -16,7 +16,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.record import RunRecord
 from adtc.errors import QueryError
 from adtc.profiles.drawing import best, draw
-from adtc.profiles.marginals import Drawn, Marginal, marginal
+from adtc.profiles.marginals import Marginal, Plottable, marginal
 from adtc.profiles.numbered import DrawnTree, NumberedTrees
 from adtc.profiles.people.baselines import Baseline, baseline_codes, baseline_name
 from adtc.profiles.people.measures import divided, share_json, share_text
@@ -31,7 +31,7 @@ _AGAINST = "(against)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Discrepancy(Drawn):
+class Discrepancy(Plottable):
     """How many decisions good trees change.
 
     Parameters
