@@ -51,10 +51,10 @@ def spent(command: Sequence[str], **environment: str) -> tuple[float, float]:
     return used, time.perf_counter() - start
 
 
-def first_question() -> list[float]:
+def first_question(times: int = _TIMES) -> list[float]:
     """Return by how much a process's first question exceeds the same one later, run by run."""
     beyond = []
-    for _ in range(_TIMES):
+    for _ in range(times):
         done = subprocess.run(
             [sys.executable, "-c", _FIRST], capture_output=True, text=True, check=True
         )
@@ -84,7 +84,9 @@ def build() -> tuple[float, float]:
 
 def measure(*, with_build: bool) -> list[list[Any]]:
     """Return the lines of the table: what, seconds, and beside what."""
+    first_question(1)  # compiles what is not yet
     beyond = statistics.median(first_question())
+    spent([sys.executable, *_COMMAND])
     command, imports = map(statistics.median, whole_command())
     lines = [
         ["first question of a process, beyond the same one later", beyond, ""],
@@ -99,6 +101,7 @@ def measure(*, with_build: bool) -> list[list[Any]]:
 
 def main() -> None:
     """Measure, print, and write what the page is filled from."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # users do not compile anew each time
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--build", action="store_true", help="build the core, too")
     about, lines = machine.describe(), measure(with_build=parser.parse_args().build)
