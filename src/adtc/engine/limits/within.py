@@ -8,7 +8,7 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from adtc import _core
 from adtc.data import Data
@@ -191,8 +191,3 @@ def most_trees(question: Question, data: Data) -> int | None:
     if bits_of_all_trees(depth, features, labels) > _LONGEST:
         return None
     return all_trees(depth, features, labels)
-
-
-def told_in(record: RunRecord) -> dict[str, Any]:
-    """Return what a record says of a limit that stopped its run."""
-    return {name: record.details.get(name) for name in ("finished", "stopped", "advice")}
