@@ -117,7 +117,7 @@ def test_progress_is_told_and_the_run_can_be_cancelled(client):
     with pytest.raises(LimitError, match="time"):
         adtc.count(
             table(2, features=20), adtc.Space(max_depth=5),
-            monitor=adtc.Monitor(client=client, time_limit=0.3, exact=True),
+            monitor=adtc.Monitor(client=client, time_limit=0.02, exact=True),
         )  # fmt: skip
     assert adtc.count(table(2), adtc.Space(max_depth=2), monitor=adtc.Monitor(client=client)) > 0
 
