@@ -895,11 +895,13 @@ def test_a_profile_cut_short_comes_with_an_estimate_of_what_was_asked() -> None:
     def limit() -> list[str]:  # what the process holds already counts
         return ["--memory-limit", f"{_core.resident_bytes() // 10**6 + 60}MB"]
 
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    run("profile", "german-credit", "--maxdep", "1", "--estimated")  # loads all that is needed
+    trees = adtc.count(adtc.load_dataset("german-credit"), space)
     metrics = ["--metrics", "size,acc,f1,dp,eopp"]
     told = json.loads(run("profile", *asked, *metrics, *limit(), "--json").stdout)
     assert (told["status"], told["finished"]) == ("estimated", "depth at most 2")
-    space = adtc.Space(max_depth=3, relminsup=0.1)
-    assert told["count"] == adtc.count(adtc.load_dataset("german-credit"), space)
+    assert told["count"] == trees
     assert set(told["estimated"]["metrics"]) == {"size", "acc", "f1", "dp", "eopp"}
     lines = run("profile", *asked, *metrics, *limit()).stdout
     assert "exact, but only for depth at most 2:" in lines
