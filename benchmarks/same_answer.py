@@ -1,4 +1,4 @@
-"""Print one answer from one thread, two threads, workers, and a run killed with -9 and resumed.
+"""Print one answer from one thread, two threads, workers, and runs killed with -9 and resumed.
 
     python benchmarks/same_answer.py [--table german-credit] [--maxdep 4] ...
 
@@ -36,7 +36,8 @@ def main() -> None:
         show("two threads", asked, threads=2),
         show("one worker", asked, workers=1),
         show("two workers", asked, workers=2),
-        killed_and_resumed(asked),
+        killed_and_resumed(asked, "two threads", threads=2),
+        killed_and_resumed(asked, "two workers", workers=2),
     ]
     same = all(other["digest"] == one["digest"] for other in others)
     print("all the same" if same else "THEY DIFFER")
@@ -49,27 +50,28 @@ def show(name: str, asked: dict, **how: object) -> dict:
     found = json.loads(output.stdout)
     kept = f"  parts reused: {found['reused']}" if "folder" in how else ""
     print(
-        f"{name:20} {found['count']:>28,} trees  {found['cells']:>9,} cells  "
+        f"{name:24} {found['count']:>28,} trees  {found['cells']:>9,} cells  "
         f"{found['digest'][:16]}  {found['seconds']:6.2f} s{kept}",
         flush=True,
     )
     return found
 
 
-def killed_and_resumed(asked: dict) -> dict:
-    """Kill a run as soon as a third of the parts are there, and go on."""
+def killed_and_resumed(asked: dict, name: str, **how: int) -> dict:
+    """Kill a run as soon as a third of the parts are there, and go on with two threads."""
     with tempfile.TemporaryDirectory() as whole, tempfile.TemporaryDirectory() as folder:
-        show("with checkpoints", asked, threads=2, folder=whole)
+        show(f"{name}, parts kept", asked, **how, folder=whole)
         enough = max(1, len(list(Path(whole).glob(PART))) // 3)
         run = subprocess.Popen(
-            command({**asked, "threads": 2, "folder": folder}), stdout=subprocess.DEVNULL
-        )
+            command({**asked, **how, "folder": folder}),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
         while run.poll() is None and len(list(Path(folder).glob(PART))) < enough:
             time.sleep(0.001)
         run.send_signal(signal.SIGKILL)
         died = run.wait() == -signal.SIGKILL
         print(f"killed with -9: {died}, parts there: {len(list(Path(folder).glob(PART)))}")
-        return show("killed and resumed", asked, threads=2, folder=folder)
+        return show("resumed here", asked, threads=2, folder=folder)
 
 
 def command(asked: dict) -> list[str]:
@@ -92,21 +94,19 @@ def answer(asked: dict) -> dict:
         )  # fmt: skip
         return found, time.perf_counter() - started
 
+    kept = adtc.Checkpoint(asked["folder"]) if "folder" in asked else None
     if "workers" in asked:
         with connected("local", workers=asked["workers"]) as client:
-            profile, seconds = made(client=client)
-    elif "folder" in asked:
-        profile, seconds = made(threads=2, checkpoint=adtc.Checkpoint(asked["folder"]))
+            profile, seconds = made(client=client, checkpoint=kept)
     else:
-        profile, seconds = made(threads=asked["threads"])
+        profile, seconds = made(threads=asked["threads"], checkpoint=kept)
     digest = hashlib.sha256(profile.keys.tobytes() + profile.trees.tobytes()).hexdigest()
-    kept = profile.record.details.get("checkpoint", {})
     return {
         "count": profile.count,
         "cells": len(profile.keys),
         "digest": digest,
         "seconds": seconds,
-        "reused": kept.get("reused"),
+        "reused": None if kept is None else kept.reused,
     }
 
 

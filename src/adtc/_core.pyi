@@ -156,6 +156,8 @@ class Costs:
     @property
     def share_bottom(self) -> int: ...
 
+def inside_job_bytes(table: Table, costs: Costs) -> int: ...
+
 class InsidePass:
     def __init__(
         self,
@@ -432,6 +434,8 @@ def fill_level(
     most_bytes: int,
     starts: Ints,
     stops: Ints,
+    share: int = 0,
+    shares: int = 1,
 ) -> int: ...
 def bound_level(
     lattice: Lattice,
@@ -533,12 +537,6 @@ def variable_set_counts(
     most_bytes: int,
 ) -> tuple[Ints, Words, Words]: ...
 
-class TreeList:
-    pass
-
-class TreeContext:
-    pass
-
 class SwitchedErrors:
     def errors(self) -> Ints: ...
     def trees(
@@ -554,6 +552,12 @@ def switched_errors(
     columns: int,
     most_bytes: int,
 ) -> SwitchedErrors: ...
+
+class TreeList:
+    pass
+
+class TreeContext:
+    pass
 
 class PartialTrees:
     def __init__(self, circuit: Circuit, limbs: int) -> None: ...

@@ -85,6 +85,7 @@ template <class Key>
 struct Part {
     Cells<Key> cells;
     Index first = 0;                ///< where this job's cells begin: behind those of all jobs before it, or at 0
+    bool continued = false;         ///< its path, a single one, was begun by the job before it
     std::vector<Index> numbers;     ///< the paths, by number within the level
     std::vector<Index> stops;       ///< where each path's cells end, and the next one's begin
     std::shared_ptr<void> scratch;  ///< room that jobs hand on to one another: new memory is slow
@@ -106,7 +107,7 @@ public:
     /// Begin a job. If all before it are done, it writes behind what they have made.
     Part<Key> open(Index job) {
         const std::lock_guard lock(mutex_);
-        Part<Key> part{Cells<Key>(cells_.limbs, cells_.functionals), 0, {}, {}, nullptr};
+        Part<Key> part{Cells<Key>(cells_.limbs, cells_.functionals), 0, false, {}, {}, nullptr};
         if (!idle_.empty()) {
             part.scratch = std::move(idle_.back());
             idle_.pop_back();
@@ -114,6 +115,9 @@ public:
         if (job == next_) {
             part.first = lent_ = cells_.size();
             std::swap(part.cells, cells_);
+        } else if (!spare_.empty()) {
+            part.cells = std::move(spare_.back());
+            spare_.pop_back();
         }
         return part;
     }
@@ -138,6 +142,7 @@ public:
     Cells<Key> release() {
         cells_.shrink();
         idle_.clear();
+        spare_.clear();
         return std::move(cells_);
     }
 
@@ -150,9 +155,11 @@ private:
         } else {
             offset = cells_.size();
             cells_.append(part.cells.view());
+            part.cells.resize(0);
+            spare_.push_back(std::move(part.cells));
         }
         for (std::size_t k = 0; k < part.numbers.size(); ++k) {
-            starts[part.numbers[k]] = offset + (k ? part.stops[k - 1] : part.first);
+            if (!part.continued) starts[part.numbers[k]] = offset + (k ? part.stops[k - 1] : part.first);
             stops[part.numbers[k]] = offset + part.stops[k];
         }
     }
@@ -162,6 +169,7 @@ private:
     Index lent_ = 0;  ///< cells that a job holds now
     std::map<Index, Part<Key>> waiting_;
     std::vector<std::shared_ptr<void>> idle_;
+    std::vector<Cells<Key>> spare_;  ///< empty lists: new memory is slow
     Index next_ = 0;
 };
 

@@ -3,7 +3,7 @@
 // Where a path has many more products than possible keys, as in a histogram of all trees by error,
 // adding into an array is several times faster than into a hash table; and where the lists are dense,
 // too, the sum is a convolution. Processors that multiply 52-bit integers in vectors do it on numbers
-// cut into digits of 52 bits, others limb by limb.
+// cut into digits of 52 bits; for others, and for wider ranges of keys, see blocks.h.
 #pragma once
 
 #include <bit>
@@ -33,15 +33,30 @@ Index bits_of(const CellView<Key>& list) {
 
 #if defined(__AVX512IFMA__)
 
+/// Tell whether lists have so few gaps that it pays to multiply these, too, in vectors of 8.
+template <class Key>
+bool are_dense(const std::vector<Summand<Key>>& summands) {
+    Index products = 0, spanned = 0;
+    for (const auto& s : summands) {
+        products += s.pairs();
+        spanned += std::min(s.outer.size * key_span(s.inner), s.inner.size * key_span(s.outer));
+    }
+    return spanned <= 8 * products;
+}
+
 /// Sums of products of numbers cut into digits of 52 bits, an array over keys for each digit.
 class Digits {
 public:
     static constexpr Index kBits = 52;
 
+    static Index planes(Index limbs) { return (64 * limbs + kBits - 1) / kBits; }
+    /// Bound the room that sums and an inner list take.
+    static Index bytes(Index width, Index limbs) { return 2 * planes(limbs) * (width + 2 * kBlock) * 8; }
+
     /// Numbers are taken modulo 2^(64 · limbs).
     Digits(Index width, Index limbs)
         : width_(width),
-          planes_((64 * limbs + kBits - 1) / kBits),
+          planes_(planes(limbs)),
           stride_(width + 2 * kBlock),
           sums_(static_cast<std::size_t>(planes_ * stride_)) {}
 
@@ -191,24 +206,25 @@ public:
     DenseTensor(Limbs<L> limbs, Key low, Index width)
         : limbs_(limbs), low_(low), width_(width), values_(static_cast<std::size_t>(width * limbs.size())) {}
 
+#if defined(__AVX512IFMA__)
     /// Add all products of all summands; `check` is called between pieces of work.
     template <class Check>
-    void add(const std::vector<Summand<Key>>& summands, Check check) {
-#if defined(__AVX512IFMA__)
-        // vectors of 8 also multiply what is in the gaps
-        Index products = 0, spanned = 0;
+    void convolve(const std::vector<Summand<Key>>& summands, Check check) {
+        Digits digits(width_, limbs_.size());
         for (const auto& s : summands) {
-            products += s.pairs();
-            spanned += std::min(s.outer.size * key_span(s.inner), s.inner.size * key_span(s.outer));
-        }
-        if (spanned <= 8 * products) return convolve(summands, check);
-#endif
-        std::vector<Limb> scaled(static_cast<std::size_t>(limbs_.size()));
-        for (const auto& s : summands) {
+            if (s.outer.size == 0) continue;
             check();
-            add(s, scaled.data());
+            const bool swap = s.inner.size * key_span(s.outer) < s.outer.size * key_span(s.inner);
+            const CellView<Key>&outer = swap ? s.inner : s.outer, &inner = swap ? s.outer : s.inner;
+            digits.multiply(outer, inner, s.factor, static_cast<Index>(outer.keys[0] + inner.keys[0] - low_));
+        }
+        std::vector<Limb> sum(static_cast<std::size_t>(limbs_.size()));
+        for (Index k = 0; k < width_; ++k) {
+            digits.read(k, sum.data(), limbs_.size());
+            limbs_.add(values_.data() + k * limbs_.size(), sum.data());
         }
     }
+#endif
     /// Add all products of a summand, one by one; `scaled` is room for a number.
     void add(const Summand<Key>& s, Limb* scaled) {
         for (Index i = 0; i < s.outer.size; ++i) {
@@ -237,25 +253,6 @@ public:
     }
 
 private:
-#if defined(__AVX512IFMA__)
-    template <class Check>
-    void convolve(const std::vector<Summand<Key>>& summands, Check check) {
-        Digits digits(width_, limbs_.size());
-        for (const auto& s : summands) {
-            if (s.outer.size == 0) continue;
-            check();
-            const bool swap = s.inner.size * key_span(s.outer) < s.outer.size * key_span(s.inner);
-            const CellView<Key>&outer = swap ? s.inner : s.outer, &inner = swap ? s.outer : s.inner;
-            digits.multiply(outer, inner, s.factor, static_cast<Index>(outer.keys[0] + inner.keys[0] - low_));
-        }
-        std::vector<Limb> sum(static_cast<std::size_t>(limbs_.size()));
-        for (Index k = 0; k < width_; ++k) {
-            digits.read(k, sum.data(), limbs_.size());
-            limbs_.add(values_.data() + k * limbs_.size(), sum.data());
-        }
-    }
-#endif
-
     Limbs<L> limbs_;
     Key low_;
     Index width_;

@@ -428,18 +428,29 @@ std::unique_ptr<InsidePass> make(const Table& table, const Lattice& lattice, con
     return std::make_unique<Pass<T>>(table, lattice, costs, std::move(mixing), spread);
 }
 
+/// Call `use` with a number of the narrowest width that holds all counts and costs.
+template <class Use>
+decltype(auto) with_width(const Mixing& mixing, const Table& table, const Costs& costs, Use use) {
+    if (fits<std::int16_t>(mixing, table, costs)) return use(std::int16_t{});
+    if (fits<std::int32_t>(mixing, table, costs)) return use(std::int32_t{});
+    if (fits<std::int64_t>(mixing, table, costs)) return use(std::int64_t{});
+    throw std::overflow_error("costs do not fit 64 bits");
+}
+
 }  // namespace
+
+Index inside_job_bytes(const Table& table, const Costs& costs) {
+    const Mixing mixing = mixing_of(table, costs);
+    return with_width(mixing, table, costs, [&]<class T>(T) {
+        return bytes_for(1, table.features(), table.groups(), mixing.channels(), sizeof(T));
+    });
+}
 
 std::unique_ptr<InsidePass> make_inside_pass(const Table& table, const Lattice& lattice, const Costs& costs,
                                              Index memory, Index threads, Index most_spread) {
     Mixing mixing = mixing_of(table, costs);
-    const auto task = [&]<class T>(T) {
-        return make<T>(table, lattice, costs, std::move(mixing), memory, threads, most_spread);
-    };
-    if (fits<std::int16_t>(mixing, table, costs)) return task(std::int16_t{});
-    if (fits<std::int32_t>(mixing, table, costs)) return task(std::int32_t{});
-    if (fits<std::int64_t>(mixing, table, costs)) return task(std::int64_t{});
-    throw std::overflow_error("costs do not fit 64 bits");
+    return with_width(mixing, table, costs,
+                      [&]<class T>(T) { return make<T>(table, lattice, costs, mixing, memory, threads, most_spread); });
 }
 
 }  // namespace adtc

@@ -36,6 +36,9 @@ public:
     virtual void run(Index phase, Index first, Index stop, const InsideResult& result, const Control& control) = 0;
 };
 
+/// Count the bytes that each job of a pass holds at least, for pairs of features.
+Index inside_job_bytes(const Table& table, const Costs& costs);
+
 /// Choose number widths, and as many signs by differences as fit `memory` bytes for each of
 /// `threads` jobs; no more than `most_spread` of them.
 std::unique_ptr<InsidePass> make_inside_pass(const Table& table, const Lattice& lattice, const Costs& costs,

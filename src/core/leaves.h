@@ -68,6 +68,15 @@ struct KeyRange {
     Key width = 0;
 };
 
+/// Keys from a first one to before a last one; as it is, all.
+template <class Key>
+struct KeyLimits {
+    Key low = std::numeric_limits<Key>::min();
+    Key stop = std::numeric_limits<Key>::max();
+
+    bool hold(Key key) const { return low <= key && key < stop; }
+};
+
 template <class Key>
 KeyRange<Key> key_range(std::span<const Index> counts, const Leaves<Key>& leaves, Index most_leaves) {
     most_leaves = std::min(most_leaves, leaves.most_leaves);

@@ -8,6 +8,7 @@
 
 #include <vector>
 
+#include "leaves.h"
 #include "products.h"
 #include "sorting.h"
 
@@ -39,6 +40,25 @@ public:
         }
         return true;
     }
+    /// Leave out what has keys below a first or from a last one on.
+    void narrow(const KeyLimits<Key>& limits) {
+        std::size_t kept = 0;
+        products_ = 0;
+        for (Run run : runs_) {
+            const Key* const end = std::lower_bound(run.key, run.end, limits.stop,
+                                                    [&](Key key, Key stop) { return run.outer_key + key < stop; });
+            const Key* const begin =
+                std::lower_bound(run.key, end, limits.low, [&](Key key, Key low) { return run.outer_key + key < low; });
+            if (begin == end) continue;
+            skip(run, begin - run.key);
+            run.end = end;
+            products_ += end - begin;
+            next_[kept] = run.outer_key + *run.key;
+            runs_[kept++] = run;
+        }
+        runs_.resize(kept);
+        next_.resize(kept);
+    }
     /// Append the sum of some cells and of all products; `check` is called between pieces of work.
     template <class Check>
     void append(const CellView<Key>& more, Cells<Key>& list, Check check) {
@@ -46,7 +66,8 @@ public:
         scaled_.resize(scaled_.size() + static_cast<std::size_t>(limbs_.size()));
         scaled_[row * limbs_.size()] = 1;
         for (Index k = 0; k < more.size; ++k)
-            push({more.keys + k, more.keys + k + 1, more.value(k), more.cost(k), nullptr, 0, row, more.limbs});
+            push({more.keys + k, more.keys + k + 1, more.value(k), more.cost(k), nullptr, 0, row, more.limbs,
+                  more.functionals});
         products_ += more.size;
         found_.limbs = list.limbs;
         found_.functionals = list.functionals;
@@ -78,7 +99,14 @@ private:
         Key outer_key;
         Index row;    ///< the outer cell's value, times the factor, is scaled_[row]
         Index limbs;  ///< of the inner values
+        Index costs;  ///< of an inner cell
     };
+
+    static void skip(Run& run, Index n) {
+        run.key += n;
+        run.value += n * run.limbs;
+        run.cost += n * run.costs;
+    }
 
     /// Find where the keys of a list begin to ascend anew: lists are sorted by cost first.
     void find_segments(const CellView<Key>& list) {
@@ -93,7 +121,7 @@ private:
         for (std::size_t k = 0; k < segments_.size() && segments_[k] < stop; ++k) {
             const Index from = segments_[k], to = k + 1 < segments_.size() ? std::min(segments_[k + 1], stop) : stop;
             push({s.inner.keys + from, s.inner.keys + to, s.inner.value(from), s.inner.cost(from), s.outer.cost(i),
-                  s.outer.keys[i], row, s.inner.limbs});
+                  s.outer.keys[i], row, s.inner.limbs, s.inner.functionals});
             products_ += to - from;
         }
     }
@@ -154,9 +182,7 @@ private:
         }
         for (Index k = 0; k < n * functionals; ++k)
             found_.costs[at * functionals + k] = run.cost[k] + (run.outer_cost ? run.outer_cost[k % functionals] : 0);
-        run.key += n;
-        run.value += n * run.limbs;
-        run.cost += n * functionals;
+        skip(run, n);
     }
 
     /// Add up equal keys, so that many products of few keys take little room.

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "blocks.h"
 #include "dense.h"
 #include "partition.h"
 #include "ranges.h"
@@ -10,6 +11,8 @@
 namespace adtc {
 namespace {
 
+constexpr Index kSpread = 16;              // times as many keys as products are worth looking at
+constexpr Index kSamples = 4096;           // products that limits of shares are told from
 constexpr Index kCached = Index{1} << 17;  // places of a hash table that caches hold
 
 /// Room to make tensors in, handed from job to job.
@@ -18,6 +21,7 @@ struct Scratch {
     CellTable<Key, L> table;
     CellSorter<Key> sorter;
     RangedSum<Key, L> ranged;
+    BlockedSum<Key, L> blocked;
     PartitionedSum<Key, L> partitioned;
     Cells<Key> held;
     std::vector<Limb> scaled;
@@ -25,6 +29,7 @@ struct Scratch {
     Scratch(Limbs<L> limbs, Index functionals)
         : table(limbs, functionals),
           ranged(limbs),
+          blocked(limbs),
           partitioned(limbs),
           held(limbs.size(), functionals),
           scaled(static_cast<std::size_t>(limbs.size())) {}
@@ -48,6 +53,7 @@ public:
         budgets_ = task_.budgets.row(node_);
         find_summands();
         const Index start = part_.cells.size();
+        find_limits();
         const KeyRange<Key> range = dense_range();
         if (range.width > 0)
             append_dense(range);
@@ -74,7 +80,36 @@ private:
         }
         looked_ = 0;
         for (const auto& s : summands_) looked_ += count_pairs_within(s, budgets_);
-        pairs_ += looked_;
+        pairs_ += task_.share == 0 ? looked_ : 0;
+    }
+
+    /// Find the keys of this share, so that shares have about as many products each.
+    void find_limits() {
+        limits_ = {};
+        if (task_.shares == 1) return;
+        sample_products();
+        if (samples_.empty()) samples_.push_back(limits_.stop);  // the first share has it all
+        std::sort(samples_.begin(), samples_.end());
+        const auto bound = [&](Index share) {
+            return samples_[samples_.size() * static_cast<std::size_t>(share) / static_cast<std::size_t>(task_.shares)];
+        };
+        if (task_.share > 0) limits_.low = bound(task_.share);
+        if (task_.share + 1 < task_.shares) limits_.stop = bound(task_.share + 1);
+    }
+    /// Choose products, the same ones for every share, from each summand in proportion to its own.
+    void sample_products() {
+        Index pairs = 0;
+        for (const auto& s : summands_) pairs += s.pairs();
+        samples_.clear();
+        std::uint64_t at = 0;
+        for (const auto& s : summands_) {
+            const Index some = s.pairs() > 0 ? kSamples * s.pairs() / pairs + 1 : 0;
+            for (Index k = 0; k < some; ++k) {
+                const auto i = static_cast<Index>(mixed(++at) % static_cast<std::uint64_t>(s.outer.size));
+                const auto j = static_cast<Index>(mixed(++at) % static_cast<std::uint64_t>(s.inner.size));
+                samples_.push_back(s.outer.keys[i] + s.inner.keys[j]);
+            }
+        }
     }
 
     /// Return the keys' range if an array over all of them pays; else one of width 0.
@@ -82,24 +117,46 @@ private:
         if (!leaves_.dense || !budgets_.empty() || !leaves_.coarse.empty()) return {};
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
         const KeyRange<Key> range = key_range(task_.counts.row(node_), leaves_, most_leaves);
-        const bool pays =
-            range.width <= 4 * static_cast<Key>(looked_) && range.width * 8 * limbs_.size() < task_.most_bytes / 2;
-        return pays ? range : KeyRange<Key>{};
+        return range.width <= kSpread * static_cast<Key>(looked_) ? range : KeyRange<Key>{};
     }
 
     bool leaf_may_be() const { return node_ != 0 || leaves_.root_leaf; }
 
     void append_dense(const KeyRange<Key>& range) {
+#if defined(__AVX512IFMA__)
+        if (are_dense(summands_)) {
+            if (task_.share > 0) return;  // the first one makes it as a whole, whatever room it has
+            limits_ = {};
+            const auto width = static_cast<Index>(range.width);
+            const Index bytes = 8 * limbs_.size() * width + Digits::bytes(width, limbs_.size());
+            if (bytes < task_.most_bytes) return append_convolution(range);
+        }
+#endif
+        begin_table();
+        const Key low = std::max(range.low, limits_.low), stop = std::min<Key>(range.low + range.width, limits_.stop);
+        if (low >= stop) return;
+        scratch_->blocked.append(held_cells(), summands_, {low, stop - low}, part_.cells, [&] { check_limits(); });
+    }
+
+#if defined(__AVX512IFMA__)
+    void append_convolution(const KeyRange<Key>& range) {
         DenseTensor<Key, L> dense(limbs_, range.low, static_cast<Index>(range.width));
-        dense.add(summands_, [&] { control_.check(); });
+        dense.convolve(summands_, [&] { control_.check(); });
         if (leaf_may_be())
             for_each_leaf(task_.counts.row(node_), leaves_, {}, cost_,
                           [&](Key key, const Index*) { limbs_.add(dense.find(key), 1); });
         drop_trivial([&](Key key, const Index*, Limb factor) { limbs_.subtract(dense.find(key), factor); });
         dense.append_to(part_.cells);
     }
+#endif
 
-    void append_sparse() {
+    void check_limits() const {
+        control_.check();
+        if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
+    }
+
+    /// Put all that is no product into the table: leaves, and splits to be taken back.
+    void begin_table() {
         CellTable<Key, L>& table = scratch_->table;
         table.clear();
         table.reserve(leaves_.labels() * (1 + static_cast<Index>(summands_.size())));
@@ -110,18 +167,22 @@ private:
             for_each_leaf(task_.counts.row(node_), leaves_, budgets_, cost_,
                           [&](Key key, const Index* cost) { limbs_.add(find(key, cost), 1); });
         drop_trivial([&](Key key, const Index* cost, Limb factor) { limbs_.subtract(find(key, cost), factor); });
+    }
+
+    void append_sparse() {
+        begin_table();
         if (are_spread() && scratch_->ranged.begin(summands_, budgets_)) {
-            scratch_->ranged.append(held_cells(), part_.cells, [&] {
-                control_.check();
-                if (part_.bytes() > task_.most_bytes) throw OutOfMemory();
-            });
+            if (task_.shares > 1) scratch_->ranged.narrow(limits_);
+            scratch_->ranged.append(held_cells(), part_.cells, [&] { check_limits(); });
             return;
         }
+        if (task_.share > 0) return;  // the first one makes it as a whole
+        limits_ = {};
         for (std::size_t k = 0; k < summands_.size(); ++k) {
             const Index row = multiply(summands_[k], kCached);
             if (row < summands_[k].outer.size) return append_large(k, row);
         }
-        table.append_to(part_.cells);
+        scratch_->table.append_to(part_.cells);
     }
 
     /// Tell whether hardly any two products can share a key, within at most one budget: then sorting them
@@ -129,7 +190,7 @@ private:
     bool are_spread() const {
         if (budgets_.size() > 1 || !leaves_.coarse.empty()) return false;
         const Index most_leaves = Index{1} << (task_.lattice.levels + task_.lattice.rest - task_.level);
-        return key_range(task_.counts.row(node_), leaves_, most_leaves).width / 16 > looked_;
+        return key_range(task_.counts.row(node_), leaves_, most_leaves).width / kSpread > looked_;
     }
 
     /// Add the products of a summand to a table of at most so many places; return the cell of its outer
@@ -139,11 +200,20 @@ private:
         return multiply_into(scratch_->table, limbs_, s, budgets_, most, scratch_->scaled.data());
     }
 
-    /// Take the table's cells as a list.
+    /// Take the table's cells of this share as a list.
     CellView<Key> held_cells() {
-        scratch_->held.resize(0);
-        scratch_->table.append_to(scratch_->held);
-        return scratch_->held.view();
+        Cells<Key>& held = scratch_->held;
+        held.resize(0);
+        scratch_->table.append_to(held);
+        Index kept = 0;
+        for (Index k = 0; k < held.size(); ++k) {
+            if (!limits_.hold(held.keys[k])) continue;
+            held.keys[kept] = held.keys[k];
+            limbs_.copy(held.value(k), limbs_.size(), held.value(kept));
+            std::copy_n(held.cost(k), held.functionals, held.cost(kept++));
+        }
+        held.resize(kept);
+        return held.view();
     }
 
     /// Append the table's cells and the products from a cell of a summand on: more than caches hold.
@@ -180,8 +250,10 @@ private:
     std::vector<Summand<Key>> summands_;
     std::vector<Index> features_;  ///< of the summands
     std::vector<Index> cost_;
-    Index looked_ = 0;  ///< pairs of cells whose first costs fit
-    Index pairs_ = 0;   ///< the same, of all paths
+    std::vector<Key> samples_;
+    KeyLimits<Key> limits_;  ///< of this share
+    Index looked_ = 0;       ///< pairs of cells whose first costs fit
+    Index pairs_ = 0;        ///< the same, of all paths
 };
 
 }  // namespace

@@ -32,6 +32,7 @@ struct LevelTask {
     Grid<const Index> budgets;            ///< [path][functional]
     const Level<Key>& below;              ///< one literal longer
     Index most_bytes = 0;                 ///< that the tensors may take
+    Index share = 0, shares = 1;          ///< which range of a single path's keys, of so many, if these can be divided
 };
 
 /// Make the tensors of the given live paths, by number within the level. Return the number of pairs of

@@ -65,7 +65,7 @@ def test_verify_takes_the_options_of_a_run(tmp_path: Path, monkeypatch: pytest.M
     again = verify("--checkpoint", parts, "--resume")
     assert (again.exit_code, again.stdout) == (0, first.stdout)
     assert f"taken from '{parts}'" in again.stderr
-    for given in (["--resume"], ["--insecure"], ["--checkpoint", parts, "--dask", "local"]):
+    for given in (["--resume"], ["--insecure"]):
         refused = verify(*given)
         assert refused.exit_code == 2
         assert refused.stderr.startswith("adtc: ")

@@ -1,11 +1,13 @@
 """`--dask`: the same answer from workers, and one sentence where there can be none."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from adtc.cli import main
+from adtc.engine.executors import checkpoint
 
 ASKED = ["german-credit", "--nbins", "2", "--maxdep", "2", "--relminsup", "0.1", "--quiet"]
 
@@ -23,6 +25,23 @@ def test_local_workers_count_the_same_trees() -> None:
     assert json.loads(there.stdout)["count"] == json.loads(here.stdout)["count"]
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_parts_of_workers_are_kept_and_taken_by_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
+    monkeypatch.setattr(checkpoint, "_WORTH", 0.0)
+    asked = ["--where", "acc >= 0.7", "--json", "--checkpoint", str(tmp_path)]
+    there = run(*asked, "--dask", "local", "--threads", "1")
+    assert there.exit_code == 0, there.output
+    here = run(*asked, "--resume")
+    assert f"taken from '{tmp_path}'" in here.stderr
+    answers = [json.loads(result.stdout) for result in (there, here)]
+    kept = [answer.pop("record")["details"]["checkpoint"] for answer in answers]
+    assert answers[0] == answers[1]
+    assert kept[0]["written"] == kept[1]["reused"] > 0
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -30,12 +49,11 @@ def test_local_workers_count_the_same_trees() -> None:
         (["--dask", "somewhere"], "is not the address of a scheduler"),
         (["--dask", "["], "is not the address of a scheduler"),
         (["--insecure"], "give its address with --dask"),
-        (["--dask", "local", "--checkpoint", "{folder}"], "either --checkpoint or --dask"),
     ],
 )
-def test_what_cannot_be_is_said_in_one_sentence(options, sentence, tmp_path) -> None:
+def test_what_cannot_be_is_said_in_one_sentence(options, sentence) -> None:
     pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
-    result = run(*(option.format(folder=tmp_path / "parts") for option in options))
+    result = run(*options)
     assert result.exit_code == 2
     assert result.stderr.startswith("adtc: ")
     assert sentence in result.stderr

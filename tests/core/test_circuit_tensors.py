@@ -410,8 +410,13 @@ def merged(tensor):
 # --- products of large lists ----------------------------------------------------------------------
 
 
-def product_of_two(core, lists, *, limbs, budgets=(), wide=False, dense=True, factor=1, most=MUCH):
-    """Multiply two lists of (key, value, costs) as the root of a table with one feature does."""
+def product_of_two(
+    core, lists, *, limbs, budgets=(), wide=False, dense=True, factor=1, most=MUCH, shares=1
+):
+    """Multiply two lists of (key, value, costs) as the root of a table with one feature does.
+
+    Returns how many cells each of so many ranges of keys has.
+    """
     functionals = len(budgets)
     least, most_key = (sum(end(k for k, *_ in cells) for cells in lists) for end in (min, max))
     problem = Problem(
@@ -430,11 +435,15 @@ def product_of_two(core, lists, *, limbs, budgets=(), wide=False, dense=True, fa
     )  # fmt: skip
     pool = core.Pool(limbs, 0, wide)
     starts, stops = np.zeros(1, np.int64), np.zeros(1, np.int64)
-    scanned = core.fill_level(
-        core.Control(), pool, 0, problem.native_lattice(core), 0, np.zeros(1, np.int64),
-        problem.native_leaves(core), np.array([factor]), np.full((3, 1), 1), np.ones(3, bool),
-        np.array([budgets] * 3, np.int64).reshape(3, functionals), below, most, starts, stops,
-    )  # fmt: skip
+    scanned, cells = 0, []
+    for share in range(shares):
+        scanned += core.fill_level(
+            core.Control(), pool, share, problem.native_lattice(core), 0, np.zeros(1, np.int64),
+            problem.native_leaves(core), np.array([factor]), np.full((3, 1), 1), np.ones(3, bool),
+            np.array([budgets] * 3, np.int64).reshape(3, functionals), below,
+            most if isinstance(most, int) else most[share], starts, stops, share, shares,
+        )  # fmt: skip
+        cells.append(int(stops[0]) - sum(cells))
     (found,) = read(pool.release(), starts, stops, costs=False)
     expected = Counter()
     looked = 0
@@ -444,6 +453,7 @@ def product_of_two(core, lists, *, limbs, budgets=(), wide=False, dense=True, fa
             expected[k1 + k0, ()] += v1 * v0 * factor
     assert scanned == looked
     assert found == expected
+    return cells
 
 
 def cells_of(rng, n, keys, bits=20, functionals=0):
@@ -472,6 +482,43 @@ def test_large_products(core, keys, budgets, limbs, wide):
     rng = np.random.default_rng(len(budgets))
     lists = [cells_of(rng, n, keys, 20, len(budgets)) for n in (250, 500)]
     product_of_two(core, lists, limbs=limbs, budgets=budgets, wide=wide, factor=3)
+
+
+@pytest.mark.parametrize(("limbs", "wide"), [(1, False), (2, False), (3, True)])
+def test_large_products_in_several_blocks(core, limbs, wide):
+    """An array over so many keys is made in 4 to 12 blocks; some of their ends meet a key."""
+    rng = np.random.default_rng(limbs)
+    lists = [cells_of(rng, n, keys, 20) for n, keys in ((300, 2**12), (600, 2**18))]
+    ends = [(k, 7, ()) for k in range(2**14 - 1, 2**18, 2**14)]
+    lists[1] = list({k: (k, v, c) for k, v, c in [*lists[1], *ends]}.values())
+    product_of_two(core, lists, limbs=limbs, wide=wide, factor=3)
+    product_of_two(core, lists[::-1], limbs=limbs, wide=wide)
+
+
+@pytest.mark.parametrize("numbers", [(1, False), (2, False), (3, True)])
+@pytest.mark.parametrize(
+    ("keys", "budgets", "divided"),
+    [
+        (2**50, (), True),  # range by range
+        (2**50, (60,), True),
+        (2**18, (), True),  # block by block
+        (2**50, (80, 80), False),  # partitioned
+        (300, (), None),  # a convolution, or one block
+    ],
+)
+def test_large_products_in_shares(core, keys, budgets, divided, numbers):
+    limbs, wide = numbers
+    rng = np.random.default_rng(keys % 1009)
+    lists = [cells_of(rng, n, keys, 20, len(budgets)) for n in (250, 500)]
+    for most in (MUCH, [MUCH, *[60_000] * 4], [60_000, *[MUCH] * 4]):  # how, does not depend on it
+        if most == MUCH or divided is None:
+            cells = product_of_two(
+                core, lists, limbs=limbs, budgets=budgets, wide=wide, shares=5, most=most
+            )
+    if divided is not None:
+        assert [n > 0 for n in cells] == [True, *[divided] * 4]
+    if divided and not budgets:
+        assert max(cells) < 2 * min(cells)
 
 
 def test_large_products_in_several_sweeps(core):

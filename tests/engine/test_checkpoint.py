@@ -96,11 +96,51 @@ def test_any_part_may_be_missing(seed, features, depth, minsup):
     expected = adtc.count(data, space, where)
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
-            monitor = adtc.Monitor(checkpoint=adtc.Checkpoint(folder))
+            kept = adtc.Checkpoint(folder)
+            monitor = adtc.Monitor(checkpoint=kept)
             assert adtc.count(data, space, where, monitor=monitor) == expected
+            assert kept.damaged == []
             for path in Path(folder).iterdir():
                 if source.integers(2):
                     path.unlink()
+
+
+def assert_taken(data: adtc.Data, folder: Path, space: adtc.Space, **asked: Any) -> adtc.Profile:
+    """Ask twice: the second time all parts are there, and none is doubted."""
+    plain = adtc.profile(data, space, **asked)
+    for _ in range(2):
+        kept = adtc.Checkpoint(folder)
+        found = adtc.profile(data, space, **asked, monitor=adtc.Monitor(checkpoint=kept))
+        assert np.array_equal(found.keys, plain.keys)
+        assert np.array_equal(found.trees, plain.trees)
+        assert kept.damaged == []
+    assert kept.reused > kept.written == 0
+    return plain
+
+
+@pytest.mark.usefixtures("every_part")
+@pytest.mark.parametrize("space", [
+    adtc.Space(max_depth=4, minsup=0),
+    adtc.Space(max_depth=4, minsup=9),
+    adtc.Space(max_depth=4, trivial_splits=False, labels="majority"),
+    adtc.Space(max_depth=4, minsup=2, max_size=5, root=("f0", "f3")),
+    adtc.Space(max_depth=3, min_leaf_share="0.5"),
+])  # fmt: skip
+@pytest.mark.parametrize("where", [None, "error <= 30", "error <= 30 and size >= 3"])
+def test_parts_of_all_spaces_are_taken_for_what_they_are(data, tmp_path, space, where):
+    assert_taken(data, tmp_path, space, metrics=["size", "error", "fpr"], where=where)
+
+
+@pytest.mark.usefixtures("every_part")
+@pytest.mark.parametrize("where", [None, "bacc >= 0.6"])
+def test_parts_with_wide_keys_are_taken_for_what_they_are(tmp_path, where):
+    source = np.random.default_rng(0)
+    X, z = source.integers(0, 2, (24, 4)), source.integers(0, 2, 24)
+    y, weights = X[:, 0] ^ (source.random(24) < 0.3), source.integers(1, 2**24, 24)
+    data = adtc.Data.from_arrays(X, y, z=z, weights=weights)
+    metrics = ["size", "acc", "bacc", "dp", "eodd_sum"]
+    made = assert_taken(data, tmp_path, adtc.Space(max_depth=3), metrics=metrics, where=where)
+    assert made.keys.ndim == 2
 
 
 @pytest.mark.usefixtures("every_part")

@@ -14,12 +14,13 @@ import adtc
 import oracle
 from adtc.algebra.semirings import COUNT
 from adtc.engine import circuit as circuits
-from adtc.engine import fast
+from adtc.engine import fast, levels
 from adtc.engine.exact.limbs import counts_of, total_of
 from adtc.engine.executors.parts import ranges
-from adtc.engine.levels import all_trees
+from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask, row_groups
 from adtc.engine.switches import Switches
+from adtc.engine.tensors import all_trees
 from strategies import problems
 
 NUMBERS = st.lists(st.integers(0, 9), max_size=12)
@@ -182,6 +183,26 @@ def test_a_result_has_cells_of_the_root(drawn):
     root = result.circuit.root
     assert set(result.keys.tolist()) <= set(root.keys.tolist())
     assert result.total == sum(result.tensor().values())
+
+
+@given(results())
+@settings(max_examples=60)
+def test_a_root_in_shares_is_the_same(drawn):
+    """However small the root is, which is made in one go otherwise."""
+    prepared = drawn[1].circuit.prepared
+    limits = [budget.limit for budget in prepared.plan.budgets]
+    circuit = circuits.grow(prepared, limits, Monitor(threads=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(levels, "_LITTLE", -1)
+        made = circuits.grow(prepared, limits, Monitor(threads=3))
+    assert made.cell_scan == circuit.cell_scan
+    for one, other in zip(made.levels, circuit.levels, strict=True):
+        assert (one.starts.tolist(), one.stops.tolist()) == (
+            other.starts.tolist(),
+            other.stops.tolist(),
+        )
+        for array, expected in zip(one.cells, other.cells, strict=True):
+            assert array.tolist() == expected.tolist()
 
 
 # --- number width -----------------------------------------------------------------------------

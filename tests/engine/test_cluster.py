@@ -1,7 +1,10 @@
 """Workers answer as one thread does, also where one of them is killed at any stage."""
 
+import json
 import os
+import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,11 +16,13 @@ import pytest
 
 import adtc
 from adtc.engine.exact.limbs import counts_of, limbs_of
+from adtc.engine.executors import checkpoint as checkpoints
 from adtc.engine.executors import tasks, workers
 from adtc.engine.executors.cluster import RemoteCircuit
 from adtc.engine.plan.keys import added_up, key_integers, packed_keys
 from adtc.errors import CancelledError, LimitError, QueryError, TooLargeError
 from adtc.profiles.people.voting import votes_of
+from forging import opened, sealed
 
 distributed = pytest.importorskip("distributed", reason="the extra 'dask' is not installed")
 # scheduler and nannies live in this process: a warning must not end one of their threads
@@ -122,6 +127,201 @@ def test_progress_is_told_and_the_run_can_be_cancelled(client):
     assert adtc.count(table(2), adtc.Space(max_depth=2), monitor=adtc.Monitor(client=client)) > 0
 
 
+@pytest.fixture
+def every_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep parts however little time they took."""
+    monkeypatch.setattr(checkpoints, "_WORTH", 0.0)
+
+
+def some_removed(folder: Path, stage: str) -> None:
+    """Remove every second part of a stage, and all of what is made from it."""
+    order = ["inside", "level2", "level1", "level0"]
+    for later in order[order.index(stage) + 1 :]:
+        for path in folder.glob(f"{later}-*"):
+            path.unlink()
+    for path in sorted(folder.glob(f"{stage}-*"))[::2]:
+        path.unlink()
+
+
+@pytest.mark.usefixtures("every_part")
+@pytest.mark.parametrize("stage", ["inside", "level2", "level1", "level0"])
+@pytest.mark.parametrize("first", ["there", "here"])
+def test_a_run_goes_on_there_or_here_from_what_was_kept(client, tmp_path, stage, first):
+    data, space, where = table(11), adtc.Space(max_depth=4, minsup=2), "error <= 20"
+    plain = adtc.profile(data, space, METRICS, where=where, monitor=one_thread())
+    for place in ("there", "here") if first == "there" else ("here", "there"):
+        kept = adtc.Checkpoint(tmp_path)
+        given = {"client": client} if place == "there" else {"threads": 2}
+        found = adtc.profile(
+            data, space, METRICS, where=where, monitor=adtc.Monitor(checkpoint=kept, **given)
+        )
+        assert isinstance(found.source.circuit, RemoteCircuit) is (place == "there")
+        assert np.array_equal(found.keys, plain.keys)
+        assert np.array_equal(found.trees, plain.trees)
+        assert found.record.cell_scan == plain.record.cell_scan
+        assert np.array_equal(votes_of(found).counts, votes_of(plain).counts)
+        assert (kept.reused > 0) is (place != first)
+        assert kept.written > 0
+        assert kept.damaged == []
+        some_removed(tmp_path, stage)
+
+
+@pytest.mark.usefixtures("every_part")
+@pytest.mark.parametrize("depth", [0, 1, 2, 3])
+def test_parts_of_any_depth_are_kept(client, tmp_path, depth):
+    data, space = table(depth), adtc.Space(max_depth=depth, minsup=2)
+    plain = adtc.count(data, space, "error <= 25", monitor=one_thread())
+    for reused in (False, True):
+        kept = adtc.Checkpoint(tmp_path)
+        monitor = adtc.Monitor(client=client, checkpoint=kept)
+        assert adtc.count(data, space, "error <= 25", monitor=monitor) == plain
+        assert (kept.reused > 0, kept.written > 0) == (reused, not reused)
+
+
+@pytest.mark.usefixtures("every_part")
+def test_a_search_for_the_best_tree_keeps_its_parts(client, tmp_path):
+    data, space = table(7), adtc.Space(max_depth=4, minsup=3)
+    here = adtc.optimize(data, space, monitor=one_thread())
+    for reused in (False, True):
+        kept = adtc.Checkpoint(tmp_path)
+        there = adtc.optimize(data, space, monitor=adtc.Monitor(client=client, checkpoint=kept))
+        assert (here.value, here.tree) == (there.value, there.tree)
+        assert (kept.reused > 0, kept.written > 0) == (reused, not reused)
+
+
+def test_small_parts_are_kept_together(client, tmp_path, monkeypatch):
+    data, space, where = table(13), adtc.Space(max_depth=4, minsup=2), "error <= 20"
+    plain = adtc.profile(data, space, METRICS, where=where, monitor=one_thread())
+
+    def put_aside(writer: Any, units: range, seconds: float) -> None:
+        writer.small[units] = 1.0
+
+    monkeypatch.setattr(checkpoints._Writer, "finished", put_aside)
+    for reused, given in ((0, client), (4, None)):
+        kept = adtc.Checkpoint(tmp_path)
+        found = adtc.profile(
+            data, space, METRICS, where=where,
+            monitor=adtc.Monitor(client=given, checkpoint=kept),
+        )  # fmt: skip
+        assert np.array_equal(found.trees, plain.trees)
+        assert np.array_equal(votes_of(found).counts, votes_of(plain).counts)
+        assert (kept.reused, kept.written) == (reused, 4 - reused)
+
+
+@pytest.mark.usefixtures("every_part")
+def test_a_part_that_cannot_be_is_computed_there(client, tmp_path):
+    data, space, where = table(12), adtc.Space(max_depth=4, minsup=2), "error <= 20"
+    plain = adtc.count(data, space, where, monitor=one_thread())
+    adtc.count(data, space, where, monitor=adtc.Monitor(checkpoint=adtc.Checkpoint(tmp_path)))
+    victims = [min(tmp_path.glob(f"{stage}-*")) for stage in ("inside", "level2", "level1")]
+    for victim in victims:
+        header, arrays = opened(victim)
+        first = next(iter(arrays))  # rows of paths, or keys of cells
+        sealed(victim, header, {**arrays, first: arrays[first] + 2**40})
+    some_removed(tmp_path, "level0")
+    kept = adtc.Checkpoint(tmp_path)
+    monitor = adtc.Monitor(client=client, checkpoint=kept)
+    assert adtc.count(data, space, where, monitor=monitor) == plain
+    assert set(kept.damaged) == {victim.name for victim in victims}
+
+
+RUN = """
+import sys, hashlib, adtc
+from adtc.engine.executors import checkpoint, workers
+
+if __name__ == "__main__":
+    checkpoint._WORTH = 0.0
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space, where = adtc.Space(max_depth=4, relminsup=0.02), "acc >= 0.72"
+    kept = adtc.Checkpoint(sys.argv[1])
+    def ask(**given):
+        monitor = adtc.Monitor(checkpoint=kept, **given)
+        return adtc.profile(data, space, ["size", "acc"], where=where, monitor=monitor)
+    if sys.argv[2] == "there":
+        with workers.connected("local", workers=2) as client:
+            found = ask(client=client)
+    else:
+        found = ask(threads=2)
+    digest = hashlib.sha256(found.keys.tobytes() + found.trees.tobytes()).hexdigest()
+    print(digest, kept.reused)
+"""
+
+
+@pytest.mark.parametrize(
+    "stage", [pytest.param("inside", marks=pytest.mark.slow), "level2",
+              pytest.param("level1", marks=pytest.mark.slow)]
+)  # fmt: skip
+def test_a_client_killed_goes_on_there_and_here(tmp_path, stage):
+    script = tmp_path / "run.py"
+    script.write_text(RUN)
+
+    def command(folder: Path, place: str) -> list[str]:
+        return [sys.executable, str(script), str(folder), place]
+
+    def answer(folder: Path, place: str) -> tuple[bytes, int]:
+        done = subprocess.run(command(folder, place), capture_output=True, check=True)
+        digest, reused = done.stdout.split()
+        return digest, int(reused)
+
+    expected, _ = answer(tmp_path / "whole", "here")
+    folder, copied = tmp_path / "killed", tmp_path / "copied"
+    run = subprocess.Popen(
+        command(folder, "there"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    while run.poll() is None and not list(folder.glob(f"{stage}-*.adtc-part")):
+        time.sleep(0.001)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    shutil.copytree(folder, copied)
+    for place, parts in (("here", folder), ("there", copied)):
+        found, reused = answer(parts, place)
+        assert found == expected
+        assert reused > 0
+
+
+@pytest.mark.slow
+def test_a_scheduler_killed_ends_the_run_which_goes_on_here(tmp_path):
+    cli, ask = [sys.executable, "-m"], [sys.executable, "-m", "adtc", "profile", "german-credit"]
+    ask += ["--maxdep", "5", "--relminsup", "0.05", "--metrics", "size,acc", "--quiet", "--json"]
+    ask += ["--where", "acc >= 0.75"]
+    told, folder, silent = tmp_path / "scheduler", tmp_path / "parts", subprocess.DEVNULL
+    options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    scheduler = subprocess.Popen(
+        [*cli, "distributed.cli.dask_scheduler", *options, "--scheduler-file", str(told)],
+        stdout=silent, stderr=silent,
+    )  # fmt: skip
+    worker = subprocess.Popen(
+        [*cli, "distributed.cli.dask_worker", "--scheduler-file", str(told), "--nthreads", "1",
+         "--no-dashboard", "--no-nanny"], stdout=silent, stderr=silent,
+    )  # fmt: skip
+    try:
+        while not told.exists() or not told.read_text():
+            time.sleep(0.1)
+        address = json.loads(told.read_text())["address"]
+        run = subprocess.Popen(
+            [*ask, "--dask", address, "--checkpoint", str(folder)], stdout=silent,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        while run.poll() is None and not list(folder.glob("level*.adtc-part")):
+            time.sleep(0.01)
+    finally:
+        scheduler.kill()
+        worker.kill()
+        scheduler.wait()
+        worker.wait()
+    _, said = run.communicate(timeout=60)
+    assert run.returncode == 2
+    assert said.startswith("adtc: the cluster that holds the parts of this answer is no longer")
+    assert said.count("\n") == 1
+    answers = [
+        json.loads(subprocess.run([*ask, *more], capture_output=True, check=True).stdout)
+        for more in ([], ["--checkpoint", str(folder), "--resume"])
+    ]
+    details = [answer.pop("record")["details"] for answer in answers]
+    assert answers[0] == answers[1]
+    assert details[1]["checkpoint"]["reused"] > 0
+
+
 def killer(stage: str, spared: Path | None, pause: float = 0.5) -> Any:
     """Make a plugin that kills the worker that begins a task: once, if a file is to tell that."""
 
@@ -182,6 +382,24 @@ def test_a_worker_killed_at_any_stage_costs_only_time(mortal, stage, tmp_path):
     assert np.array_equal(found.keys, expected.keys)
     assert np.array_equal(found.trees, expected.trees)
     assert np.array_equal(votes, votes_of(expected).counts)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("every_part")
+@pytest.mark.parametrize("stage", ["inside_part", "last_part", "upper_part"])
+def test_a_worker_killed_costs_only_time_where_parts_are_kept(mortal, stage, tmp_path):
+    data, space, where = table(50), adtc.Space(max_depth=4, minsup=2), "error <= 20"
+    expected = adtc.profile(data, space, METRICS, where=where, monitor=one_thread())
+    killed, kept = tmp_path / "killed", adtc.Checkpoint(tmp_path / "parts")
+    mortal.register_plugin(killer(stage, killed), name="killer")
+    monitor = adtc.Monitor(client=mortal, checkpoint=kept)
+    found = adtc.profile(data, space, METRICS, where=where, monitor=monitor)
+    assert killed.exists()
+    assert np.array_equal(found.trees, expected.trees)
+    again = adtc.Checkpoint(tmp_path / "parts", resume=True)
+    found = adtc.profile(data, space, METRICS, where=where, monitor=adtc.Monitor(checkpoint=again))
+    assert np.array_equal(votes_of(found).counts, votes_of(expected).counts)
+    assert (again.reused, again.written) == (kept.written, 0)
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ import pytest
 import adtc
 import oracle
 from adtc.algebra.semirings import COUNT
-from adtc.engine import fast
+from adtc.engine import bounds, fast
 from adtc.engine.executors import run_jobs
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan.forms import SMALL
@@ -287,6 +287,29 @@ def test_too_little_memory_for_the_tensors():
 
 def test_enough_memory():
     assert run(Monitor(memory_limit=10**9)).total == run().total
+
+
+def test_pairs_of_many_features_are_counted_by_as_many_threads_as_have_room(monkeypatch):
+    rng = np.random.default_rng(5)
+    data = adtc.Data.from_arrays(rng.integers(0, 2, (50, 700)), rng.integers(0, 2, 50))
+    threads: set[int] = set()
+
+    def noted(work, jobs, stage, monitor):
+        threads.add(monitor.threads)
+        return run_jobs(work, jobs, stage, monitor)
+
+    monkeypatch.setattr(bounds, "run_jobs", noted)
+    space = adtc.Space(max_depth=3, minsup=20)
+    counted = {}
+    for memory, most in ((10**9, 3), (12_000_000, 2), (9_000_000, 1)):
+        monitor = Monitor(memory_limit=memory, threads=3, exact=True)
+        counted[memory] = adtc.count(data, space, "acc >= 0.6", monitor=monitor)
+        assert threads == {most}
+        threads.clear()
+    assert len(set(counted.values())) == 1
+    monitor = Monitor(memory_limit=4_000_000, threads=3, exact=True)
+    with pytest.raises(TooLargeError, match="the counts of pairs of features would need"):
+        adtc.count(data, space, "acc >= 0.6", monitor=monitor)
 
 
 def test_more_subproblems_than_memory_holds():

@@ -1,6 +1,6 @@
 """Folders of finished parts, damaged or mixed up: the answer is that of a run that begins anew.
 
-No part is sealed anew after a change: whoever does that to the parts of a run is believed.
+No part is sealed anew after a change: one with numbers that are possible would be believed.
 """
 
 import re

@@ -33,11 +33,6 @@ def _with_client(run: dict[str, Any]) -> dict[str, Any]:
         if insecure:
             raise QueryError("--insecure is about a cluster: give its address with --dask ADDRESS.")
         return run
-    if "checkpoint" in run:
-        raise QueryError(
-            "parts are kept on this machine or computed on others: give either --checkpoint or "
-            "--dask."
-        )
     from adtc.engine.executors.workers import connected
     from adtc.engine.monitor import usable_cores
 

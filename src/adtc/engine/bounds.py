@@ -16,6 +16,7 @@ from adtc import _core
 from adtc.engine.executors import run_jobs
 from adtc.engine.executors.checkpoint import complete
 from adtc.engine.executors.parts import Arrays, content_key, first_features, paths_of_features
+from adtc.engine.intact import Recount, check_inside
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan.forms import Form
@@ -29,6 +30,7 @@ INFINITY = 2**60
 """The least value of a path that holds too few rows for a leaf."""
 _TWO = 2
 _SMALL_JOB = 10**6  # pairs of features that one job may look at
+_SMALL_PAIRS = 2**20  # bytes that are not worth counting
 _LARGEST = 2**57  # costs below that have room for sums of four, and for more than any cost
 _MOST_SPREAD = 3  # literals whose signs follow by differences
 _MOST_MATRICES = 2**30  # bytes of pair counts that are kept to save counting
@@ -198,6 +200,7 @@ class Walker:
     monitor: Monitor
     alone: bool = False  # whether it visits a part only
     _counted: _core.InsidePass | None = field(default=None)
+    _most_jobs: int = 1
 
     def visit(self, features: range, found: Found) -> None:
         """Fill in counts and, at the last level, least costs of the paths that start with these."""
@@ -220,6 +223,7 @@ class Walker:
     def _count(self, found: Found) -> _core.InsidePass:
         """Count the pairs that all paths share."""
         monitor = self.monitor
+        self._check_memory(found)
         memory = min(monitor.memory // 4, _MOST_MATRICES)
         spread = _MOST_SPREAD if self.switches.inclusion else 1
         if self.alone:  # a part computes for itself what others share: that must not be much
@@ -232,6 +236,17 @@ class Walker:
             self._phase(run, phase, range(self.lattice.features), found)
         return run
 
+    def _check_memory(self, found: Found) -> None:
+        """Let no more jobs run at once than have room: of thousands of features pairs are many."""
+        held = found.counts.nbytes + found.least.nbytes + found.splits.nbytes
+        job = _core.inside_job_bytes(self.table, self.costs)
+        self._most_jobs = self.monitor.threads
+        if job <= _SMALL_PAIRS:
+            return
+        held += job if self.lattice.levels <= 1 else 0  # all of them share as many
+        self.monitor.reserve("the counts of pairs of features", held + job)
+        self._most_jobs = max(1, (self.monitor.memory - held) // max(1, job))
+
     def _phase(self, run: _core.InsidePass, phase: int, features: range, found: Found) -> None:
         def job(some: range) -> None:
             run.run(
@@ -240,7 +255,8 @@ class Walker:
             )  # fmt: skip
 
         stage = "least costs" if phase == run.phases - 1 else "pair counts"
-        run_jobs(job, self._parts(features), stage, self.monitor)
+        threads = min(self.monitor.threads, self._most_jobs)
+        run_jobs(job, self._parts(features), stage, replace(self.monitor, threads=threads))
 
     def _parts(self, features: range) -> list[range]:
         """Divide features into jobs: not many of them if one feature is little work."""
@@ -257,6 +273,7 @@ class InsideStage:
 
     walker: Walker
     found: Found
+    _recount: Recount | None = None
     name = "inside"
 
     @property
@@ -290,6 +307,11 @@ class InsideStage:
             "least": self.found.least[:, base + last],
             "splits": self.found.splits[:, last],
         }
+
+    def check(self, units: range, arrays: Arrays) -> None:
+        """Raise `ValueError` unless arrays can be what is found on these paths."""
+        self._recount = self._recount or Recount(self.walker.table, self.walker.lattice)
+        check_inside(self._recount, self.walker.costs, units, self._paths(units)[0], arrays)
 
     def put(self, units: range, arrays: Arrays) -> None:
         """Fill in what was found earlier."""

@@ -14,10 +14,11 @@ import numpy.typing as npt
 from adtc import _core
 from adtc.engine.bounds import INFINITY, Outside, outside_pass
 from adtc.engine.forecast.refusal import refuse_if_too_large
-from adtc.engine.levels import Cells, Level, TensorInputs, make_levels
+from adtc.engine.levels import make_levels
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import Budget
 from adtc.engine.prepare import Prepared
+from adtc.engine.tensors import Cells, Level, TensorInputs
 from adtc.hooks import hook
 
 Array = npt.NDArray[Any]
@@ -94,7 +95,7 @@ def grow(
     )
     if foresee:
         refuse_if_too_large(prepared, outside, monitor)
-    levels, scanned = make_levels(_inputs(prepared, outside, limit), monitor)
+    levels, scanned = make_levels(tensor_inputs(prepared, outside, limit), monitor)
     return Circuit(replace(prepared, splits=None), outside, levels, scanned)
 
 
@@ -118,7 +119,7 @@ def core_fields(circuit: Circuit) -> dict[str, Any]:
     }
 
 
-def _inputs(prepared: Prepared, outside: Outside, limits: Array) -> TensorInputs:
+def tensor_inputs(prepared: Prepared, outside: Outside, limits: Array) -> TensorInputs:
     """Gather what the tensors are made from."""
     return TensorInputs(
         table=prepared.table,

@@ -6,9 +6,9 @@ or in parts (`parts`) that are put together: the cells are the same.
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,143 +17,16 @@ from adtc import _core
 from adtc.engine.executors import run_jobs
 from adtc.engine.executors.checkpoint import complete
 from adtc.engine.executors.parts import Arrays, content_key, first_features, ranges
+from adtc.engine.intact import PieceCheck
 from adtc.engine.lattice import path_counts
 from adtc.engine.monitor import Monitor
+from adtc.engine.tensors import Level, Piece, TensorInputs, joined, level_of
 
 Array = npt.NDArray[Any]
 _JOBS, _CHUNK = 16, 64  # above the last level: jobs at least, if there are paths; paths at most
+_SHARES = 6  # ranges of the root's keys for each thread
 _LITTLE = 2**20  # pairs of cells that are not worth more than one job
 _PATHS = 500  # of the last level in one job, at least
-
-
-class Cells(NamedTuple):
-    """A tensor as a list of cells, each with a key that packs the values of all axes."""
-
-    keys: Array  # int64 [cell], or [cell, 2] where keys are wide
-    values: Array  # uint64 [cell, limb]: the number of trees, lowest limb first
-    costs: Array  # int64 [cell, budget]
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """The tensors of one level in one pool; path number p owns cells starts[p] : stops[p]."""
-
-    cells: Cells
-    starts: Array
-    stops: Array
-
-    @property
-    def core(self) -> _core.Level:
-        """Hand the level to the core."""
-        return _core.Level(*self.cells, self.starts, self.stops)
-
-
-@dataclass(frozen=True, slots=True)
-class TensorInputs:
-    """What the tensors of all levels are made from.
-
-    Parameters
-    ----------
-    splitting
-        Which paths of the last level hold more than a leaf.
-    causes
-        What ``budgets``, ``live`` and ``splitting`` follow from, beside the other fields.
-    """
-
-    table: _core.Table
-    lattice: _core.Lattice
-    leaves: _core.Leaves
-    multiplicity: Array
-    labels: int
-    counts: Array
-    budgets: Array
-    live: Array
-    splitting: Array
-    causes: tuple[object, ...]
-
-    @property
-    def key(self) -> str:
-        """Digest all that the tensors follow from."""
-        return content_key(self.table, self.lattice, self.leaves, self.multiplicity, *self.causes)
-
-    @property
-    def functionals(self) -> int:
-        """Count the budgets."""
-        return int(self.budgets.shape[1])
-
-    def nodes(self, level: int) -> Array:
-        """List the live paths of a level by number."""
-        first = int(self.lattice.base[level])
-        found: Array = np.flatnonzero(self.live[first : first + path_counts(self.lattice)[level]])
-        return found
-
-    def pool(self, limbs: int, functionals: int) -> _core.Pool:
-        """Make room for cells."""
-        return _core.Pool(limbs, functionals, wide=self.leaves.wide)
-
-    def limbs(self, largest: float, level: int) -> int:
-        """Return how many 64-bit limbs surely hold every sum of a level.
-
-        ``largest`` is a float bound; one part in a million covers all rounding on the way. Beyond
-        the range of floats the number of all trees on that many features is the bound.
-        """
-        if math.isfinite(largest):
-            bits = math.frexp(largest * (1 + 1e-6) + 1)[1]
-        else:
-            depth = self.lattice.levels + self.lattice.rest - level
-            bits = all_trees(depth, int(self.multiplicity.sum()), self.labels).bit_length()
-        return max(1, -(-bits // 64))
-
-
-class Piece(NamedTuple):
-    """The tensors of some paths of a level, and the pairs of cells that ⊗ looked at."""
-
-    keys: Array
-    values: Array
-    costs: Array
-    paths: Array
-    starts: Array
-    stops: Array
-    scanned: Array  # int64 [1]
-
-    @classmethod
-    def of(cls, pool: _core.Pool, starts: Array, stops: Array, scanned: int) -> "Piece":
-        """Take what jobs have made out of their pool."""
-        paths = np.flatnonzero(stops)
-        return cls(
-            *pool.release(), paths, starts[paths], stops[paths], np.array([scanned], np.int64)
-        )
-
-    @property
-    def nbytes(self) -> int:
-        """Return the size of the cells."""
-        return int(self.keys.nbytes + self.values.nbytes + self.costs.nbytes)
-
-
-def joined(pieces: Iterable[Piece]) -> Piece:
-    """Put the cells of several pieces behind one another."""
-    some = list(pieces)
-    if len(some) == 1:
-        return some[0]
-    offsets = np.cumsum([0, *(len(piece.keys) for piece in some)])[:-1]
-    moved = [
-        piece._replace(starts=piece.starts + at, stops=piece.stops + at)
-        for piece, at in zip(some, offsets, strict=True)
-    ]
-    columns = {name: np.concatenate(column) for name, column in _columns(moved)}
-    columns["scanned"] = columns["scanned"].sum(keepdims=True)
-    return Piece(**columns)
-
-
-def _columns(pieces: list[Piece]) -> Iterable[tuple[str, tuple[Array, ...]]]:
-    return zip(Piece._fields, zip(*pieces, strict=True), strict=True)
-
-
-def level_of(piece: Piece, size: int) -> Level:
-    """Lay a piece with all paths of a level out by their numbers."""
-    starts, stops = np.zeros(size, np.int64), np.zeros(size, np.int64)
-    starts[piece.paths], stops[piece.paths] = piece.starts, piece.stops
-    return Level(Cells(piece.keys, piece.values, piece.costs), starts, stops)
 
 
 def make_levels(inputs: TensorInputs, monitor: Monitor) -> tuple[tuple[Level, ...], int]:
@@ -163,17 +36,31 @@ def make_levels(inputs: TensorInputs, monitor: Monitor) -> tuple[tuple[Level, ..
     """
     if not inputs.live[0]:
         return (), 0
-    sizes = path_counts(inputs.lattice)
-    account = MemoryAccount(monitor)
-    piece = _finished(LastLevel(inputs, account, inputs.lattice.levels), monitor)
-    levels, scanned = [level_of(piece, sizes[-1])], int(piece.scanned[0])
-    totals = None
-    for level in range(inputs.lattice.levels - 1, -1, -1):
-        stage, totals = upper_level(inputs, level, levels[0], totals, account)
-        piece = _finished(stage, monitor)
-        levels.insert(0, level_of(piece, sizes[level]))
+    levels, scanned = list[Level](), 0
+    for size, piece in zip(
+        path_counts(inputs.lattice)[::-1], made_levels(inputs, monitor), strict=True
+    ):
+        levels.insert(0, level_of(piece, size))
         scanned += int(piece.scanned[0])
     return tuple(levels), scanned
+
+
+def made_levels(inputs: TensorInputs, monitor: Monitor) -> Iterator[Piece]:
+    """Make one level after another from the last one up; the root must be live."""
+    sizes, account = path_counts(inputs.lattice), MemoryAccount(monitor)
+    piece = _finished(LastLevel(inputs, account, inputs.lattice.levels), monitor)
+    yield piece
+    totals = None
+    for level in range(inputs.lattice.levels - 1, -1, -1):
+        below = level_of(piece, sizes[level + 1])
+        stage, totals = upper_level(inputs, level, below, totals, account)
+        piece = _finished(stage, monitor)
+        yield piece
+
+
+def made_root(inputs: TensorInputs, below: Level, monitor: Monitor) -> Piece:
+    """Make the root from the level below it."""
+    return _finished(upper_level(inputs, 0, below, None, MemoryAccount(monitor))[0], monitor)
 
 
 def upper_level(
@@ -271,20 +158,23 @@ class _Tensors(ABC):
         """Return the tensors of some units."""
         return self.piece(units)._asdict()
 
+    @abstractmethod
+    def live(self, units: range) -> Array:
+        """List the live paths of some units by number."""
+
+    @property
+    @abstractmethod
+    def widths(self) -> tuple[int, int]:
+        """Return the limbs and the costs of each cell."""
+
+    def check(self, units: range, arrays: Arrays) -> None:
+        """Raise `ValueError` unless arrays can be the tensors of some units."""
+        expected = PieceCheck(self.inputs, self.level, self.live(units), *self.widths)
+        expected.check(Piece(*(arrays[name] for name in Piece._fields)))
+
     def put(self, units: range, arrays: Arrays) -> None:
         """Take over tensors made earlier."""
-        piece = Piece(**{name: arrays[name] for name in Piece._fields})
-        size, n = path_counts(self.inputs.lattice)[self.level], len(piece.keys)
-        paths = (piece.paths, piece.starts, piece.stops)
-        fits = (
-            all(array.ndim == 1 and len(array) == len(piece.paths) for array in paths)
-            and ((piece.paths >= 0) & (piece.paths < size)).all()
-            and ((piece.starts >= 0) & (piece.starts <= piece.stops) & (piece.stops <= n)).all()
-            and len(piece.values) == n == len(piece.costs)
-        )
-        if not fits:
-            raise ValueError("the arrays of the part do not belong together")
-        self._keep(units, piece)
+        self._keep(units, Piece(*(arrays[name] for name in Piece._fields)))
 
     def piece(self, units: range) -> Piece:
         """Put the tensors of some units together."""
@@ -332,11 +222,24 @@ class LastLevel(_Tensors):
         scanned = run_jobs(job, range(len(jobs)), "tensors of the last level", monitor)
         return run.piece(sum(scanned))
 
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Return the limbs and the costs of each cell."""
+        return self.inputs.limbs(math.inf, self.level), self.inputs.functionals
+
+    def live(self, units: range) -> Array:
+        """List the live paths that begin with some features."""
+        return self._beginning(self.inputs.nodes(self.level), units)
+
+    def _beginning(self, paths: Array, units: range) -> Array:
+        """Choose the paths that begin with some features."""
+        first = first_features(self.inputs.lattice, self.level)[paths]
+        chosen: Array = paths[(first >= units.start) & (first < units.stop)]
+        return chosen
+
     def part(self, units: range) -> Piece:
         """Make the paths that begin with some features."""
-        first, single = first_features(self.inputs.lattice, self.level), self._single()
-        begins = (first[single] >= units.start) & (first[single] < units.stop)
-        run = self._opened(single[begins])
+        run = self._opened(self._beginning(self._single(), units))
         some = sum(self.weights[units.start : units.stop]) > 0
         return run.piece(run.fill(1, units, self.account.monitor) if some else 0)
 
@@ -348,8 +251,7 @@ class LastLevel(_Tensors):
 
     def _opened(self, single: Array) -> "_LastRun":
         inputs = self.inputs
-        pool = inputs.pool(inputs.limbs(math.inf, self.level), inputs.functionals)
-        starts, stops = self._blank()
+        pool, (starts, stops) = inputs.pool(*self.widths), self._blank()
         _core.fill_single(
             pool, 0, inputs.lattice, inputs.leaves, single, inputs.counts, inputs.budgets,
             starts, stops,
@@ -407,38 +309,55 @@ class UpperLevel(_Tensors):
         """Make all paths."""
         lengths = self.below.stops - self.below.starts
         products = (self.level + 1) * int(lengths @ lengths)
+        if len(self.nodes) == 1 and products > _LITTLE and monitor.threads > 1:
+            return self._root_in_shares(monitor)
         jobs = _JOBS if products > _LITTLE else 1
         length = max(1, min(_CHUNK, -(-len(self.nodes) // jobs)))
         chunks = [self.nodes[i : i + length] for i in range(0, len(self.nodes), length)]
-        pool, (starts, stops) = self._pool(), self._blank()
+        pool, owners = self.inputs.pool(*self.widths), self._blank()
 
         def job(at: int) -> int:
-            return self._fill(pool, at, chunks[at], starts, stops)
+            return self._fill(pool, at, chunks[at], owners)
 
         scanned = run_jobs(job, range(len(chunks)), f"tensors of level {self.level}", monitor)
-        return Piece.of(pool, starts, stops, sum(scanned))
+        return Piece.of(pool, *owners, sum(scanned))
+
+    def _root_in_shares(self, monitor: Monitor) -> Piece:
+        """Make a single path in ranges of its keys, where these can be divided."""
+        pool, owners = self.inputs.pool(*self.widths), self._blank()
+        shares = _SHARES * monitor.threads
+
+        def job(share: int) -> int:
+            return self._fill(pool, share, self.nodes, owners, (share, shares))
+
+        scanned = run_jobs(job, range(shares), f"tensors of level {self.level}", monitor)
+        return Piece.of(pool, *owners, sum(scanned))
 
     def part(self, units: range) -> Piece:
         """Make some paths."""
-        pool, (starts, stops) = self._pool(), self._blank()
-        nodes = self.nodes[units.start : units.stop]
-        return Piece.of(pool, starts, stops, self._fill(pool, 0, nodes, starts, stops))
+        pool, owners = self.inputs.pool(*self.widths), self._blank()
+        return Piece.of(pool, *owners, self._fill(pool, 0, self.live(units), owners))
 
-    def _pool(self) -> _core.Pool:
-        # nobody multiplies the root's tensor, so it needs no costs
-        return self.inputs.pool(self.limbs, self.inputs.functionals if self.level else 0)
+    def live(self, units: range) -> Array:
+        """List some live paths."""
+        return self.nodes[units.start : units.stop]
 
-    def _fill(self, pool: _core.Pool, job: int, nodes: Array, starts: Array, stops: Array) -> int:
+    @property
+    def widths(self) -> tuple[int, int]:
+        """Return the limbs and the costs of each cell: nobody multiplies the root's, so none."""
+        return self.limbs, self.inputs.functionals if self.level else 0
+
+    def _fill(
+        self,
+        pool: _core.Pool,
+        job: int,
+        nodes: Array,
+        owners: tuple[Array, Array],
+        share: tuple[int, int] = (0, 1),
+    ) -> int:
         inputs = self.inputs
         return _core.fill_level(
             self.account.monitor.control, pool, job, inputs.lattice, self.level, nodes,
             inputs.leaves, inputs.multiplicity, inputs.counts, inputs.live, inputs.budgets,
-            self.below, self.account.most_bytes(pool), starts, stops,
+            self.below, self.account.most_bytes(pool), *owners, *share,
         )  # fmt: skip
-
-
-def all_trees(depth: int, features: int, labels: int) -> int:
-    """Count all trees without regard to rows: c(Δ, n) = |L| + n · c(Δ − 1, n − 1)²."""
-    if depth == 0 or features == 0:
-        return labels
-    return labels + features * all_trees(depth - 1, features - 1, labels) ** 2

@@ -102,6 +102,10 @@ class Monitor:
         """Return a monitor with the same limits that refuses what does not fit."""
         return replace(self, exact=True, finished=None)
 
+    def part(self) -> "Monitor":
+        """Return a monitor with the same limits for a part of a run, whose answer is not all."""
+        return replace(self, finished=None, reached=False)
+
     def cancel(self) -> None:
         """Ask the run to stop at once; safe from another thread."""
         self.control.cancel()

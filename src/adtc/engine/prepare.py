@@ -99,7 +99,7 @@ def prepare(
     )
     forms = tuple(budget.form for budget in final.budgets)
     about = table, lattice, forms, leaves.group_label, question
-    if monitor.client is not None:
+    if monitor.client is not None and monitor.checkpoint is None:
         away = hook("inside_remotely")(*about, monitor=monitor)
         return Prepared(final, features, table, lattice, leaves, away)
     bounds, splits = inside_pass(*about, switches=switches, monitor=monitor)

@@ -20,6 +20,7 @@ from adtc.data import Data
 from adtc.data.stack import Stack
 from adtc.engine.bounds import Inside, Outside
 from adtc.engine.circuit import Circuit
+from adtc.engine.intact import is_array
 from adtc.engine.lattice import (
     Features,
     Twin,
@@ -29,12 +30,12 @@ from adtc.engine.lattice import (
     path_counts,
     rows_of,
 )
-from adtc.engine.levels import Cells, Level
 from adtc.engine.plan import Axis, Budget, Form, Plan, Reader
 from adtc.engine.prepare import Prepared, first_level, leaves_of
 from adtc.engine.query import Question, Space, ask
 from adtc.engine.spaces import space_from_json, space_to_json
 from adtc.engine.switches import Switches
+from adtc.engine.tensors import Cells, Level
 from adtc.errors import DataError, QueryError
 
 Array = npt.NDArray[Any]
@@ -250,29 +251,25 @@ def _check(circuit: Circuit) -> None:
     sizes = path_counts(prepared.lattice)
     paths = sum(sizes)
     fits = [
-        _is(inside.counts, np.int64, paths, groups),
-        _is(inside.least, np.int64, forms, paths),
-        _is(inside.exists, np.bool_, paths),
-        _is(outside.budgets, np.int64, paths, forms),
-        _is(outside.live, np.bool_, paths),
+        is_array(inside.counts, np.int64, paths, groups),
+        is_array(inside.least, np.int64, forms, paths),
+        is_array(inside.exists, np.bool_, paths),
+        is_array(outside.budgets, np.int64, paths, forms),
+        is_array(outside.live, np.bool_, paths),
         len(circuit.levels) == (len(sizes) if outside.live[0] else 0),
     ]
     for at, (level, size) in enumerate(zip(circuit.levels, sizes, strict=False)):
         cells, n = level.cells, len(level.cells.keys)
-        uncosted = at == 0 and _is(cells.costs, np.int64, n, 0)  # nobody multiplies the root
+        uncosted = at == 0 and is_array(cells.costs, np.int64, n, 0)  # nobody multiplies the root
         fits += [
-            _is(cells.keys, np.int64, n, *([2] if prepared.leaves.wide else [])),
-            _is(cells.values, np.uint64, n, max(1, cells.values.shape[-1])),
-            uncosted or _is(cells.costs, np.int64, n, forms),
-            _is(level.starts, np.int64, size) and _between(0, level.starts, n),
-            _is(level.stops, np.int64, size) and _between(0, level.stops, n),
+            is_array(cells.keys, np.int64, n, *([2] if prepared.leaves.wide else [])),
+            is_array(cells.values, np.uint64, n, max(1, cells.values.shape[-1])),
+            uncosted or is_array(cells.costs, np.int64, n, forms),
+            is_array(level.starts, np.int64, size) and _between(0, level.starts, n),
+            is_array(level.stops, np.int64, size) and _between(0, level.stops, n),
         ]
     if not all(fits):
         raise DataError("the arrays of the circuit do not belong together.")
-
-
-def _is(array: Array, dtype: Any, *shape: int) -> bool:
-    return array.dtype == dtype and array.shape == shape
 
 
 def _between(low: int, array: Array, high: int) -> bool:

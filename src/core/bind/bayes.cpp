@@ -63,7 +63,13 @@ struct BoundPass {
           table(table),
           counts(std::move(counts)),
           groups(std::move(groups)),
-          pass(table, lattice, grid_of(this->counts), evidence, prior, grid_of(this->groups), excluded) {}
+          pass(begun(evidence, prior, excluded)) {}
+
+    /// Make room for the sums, which takes seconds where it is large.
+    BayesPass begun(const Evidence& evidence, const BoundPrior& prior, Index excluded) const {
+        const nb::gil_scoped_release release;
+        return BayesPass(table, lattice, grid_of(counts), evidence, prior, grid_of(groups), excluded);
+    }
 
     static void check(const BoundTable& table, const BoundLattice& lattice, const Array<const Index, 2>& counts,
                       const Evidence& evidence, const BoundPrior& prior, const Array<const Index, 2>& groups,

@@ -37,6 +37,13 @@ struct BoundInside {
 }  // namespace
 
 void bind_inside(nb::module_& module) {
+    module.def(
+        "inside_job_bytes",
+        [](const BoundTable& table, const BoundCosts& costs) {
+            if (costs.groups() != table.groups()) throw nb::value_error("table and costs do not belong together");
+            return inside_job_bytes(table, costs);
+        },
+        nb::arg("table"), nb::arg("costs"));
     nb::class_<BoundInside>(module, "InsidePass")
         .def(
             "__init__",

@@ -229,7 +229,9 @@ void fill_single_leaves(BoundPool& pool, Index job, const BoundLattice& lattice,
 Index fill_level_paths(const Control& control, BoundPool& pool, Index job, const BoundLattice& lattice, Index level,
                        Array<const Index, 1> numbers, const BoundLeaves& leaves, Array<const Index, 1> multiplicity,
                        Array<const Index, 2> counts, Array<const bool, 1> live, Array<const Index, 2> budgets,
-                       const BoundLevel& below, Index most_bytes, Array<Index, 1> starts, Array<Index, 1> stops) {
+                       const BoundLevel& below, Index most_bytes, Array<Index, 1> starts, Array<Index, 1> stops,
+                       Index share, Index shares) {
+    check(0 <= share && share < shares && (shares == 1 || length(numbers) == 1));
     check_paths(lattice, level, length(budgets), length(live), length(starts), length(stops));
     check(level < lattice.levels && length(below.starts_) == lattice.paths(level + 1));
     check(length(counts) == lattice.size() && length(multiplicity) == lattice.features);
@@ -243,9 +245,18 @@ Index fill_level_paths(const Control& control, BoundPool& pool, Index job, const
             Pool<Key>& into = pool.of<Key>();
             nb::gil_scoped_release release;
             Part<Key> part = into.open(job);
-            const LevelTask<Key> task{
-                lattice,          of,    level,     span_of(multiplicity), grid_of(counts), span_of(live),
-                grid_of(budgets), *from, most_bytes};
+            const LevelTask<Key> task{lattice,
+                                      of,
+                                      level,
+                                      span_of(multiplicity),
+                                      grid_of(counts),
+                                      span_of(live),
+                                      grid_of(budgets),
+                                      *from,
+                                      most_bytes,
+                                      share,
+                                      shares};
+            part.continued = share > 0;
             const Index pairs = fill_level(task, span_of(numbers), control, part);
             into.commit(job, std::move(part), span_of(starts), span_of(stops));
             return pairs;
@@ -379,7 +390,7 @@ void bind_tensors(nb::module_& module) {
     module.def("fill_level", &fill_level_paths, nb::arg("control"), nb::arg("pool"), nb::arg("job"), nb::arg("lattice"),
                nb::arg("level"), nb::arg("numbers"), nb::arg("leaves"), nb::arg("multiplicity"), nb::arg("counts"),
                nb::arg("live"), nb::arg("budgets"), nb::arg("below"), nb::arg("most_bytes"), nb::arg("starts"),
-               nb::arg("stops"));
+               nb::arg("stops"), nb::arg("share") = 0, nb::arg("shares") = 1);
     module.def("bound_level", &bound_level_paths, nb::arg("lattice"), nb::arg("level"), nb::arg("numbers"),
                nb::arg("labels"), nb::arg("multiplicity"), nb::arg("live"), nb::arg("below"), nb::arg("bounds"));
     module.def("tree_counts", &tree_counts, nb::arg("level"));

@@ -10,7 +10,7 @@ import json
 import os
 import re
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from os import PathLike
@@ -32,6 +32,8 @@ _SUFFIX = ".adtc-part"
 _NAME = re.compile(r"(\w+)-([0-9a-f]{64})-(\d+)-(\d+)\.adtc-part")
 _WORTH = 0.2  # seconds of computing that are worth a file
 _DIGEST = 32  # bytes at the end of a file
+Finished = Callable[[range, float], None]
+"""Is told each part once it is computed, and how many seconds that took."""
 
 
 class Checkpoint:
@@ -120,7 +122,12 @@ class Checkpoint:
         fields: dict[str, Any] = {"reused": self.reused, "written": self.written}
         return {**fields, "notes": self.notes} if self.notes else fields
 
-    def complete(self, stage: Stage, units: range, monitor: "Monitor") -> None:
+    def complete(
+        self,
+        stage: Stage,
+        units: range,
+        compute: Callable[[list[range], Finished], None],
+    ) -> None:
         """Have some units of a stage done: taken from files, or computed and kept."""
         key, done = stage.key, units.start
         gaps = []
@@ -130,12 +137,10 @@ class Checkpoint:
                 done = some.stop
         gaps.append(range(done, units.stop))
         parts = [part for gap in gaps if gap for part in slices(stage.weights, gap)]
-        if not parts:
-            return
-        stage.begin()
-        writer = _Writer(self, stage, key)
-        run_jobs(writer.work, parts, f"parts of {stage.name}", monitor)
-        writer.flush()
+        if parts:
+            writer = _Writer(self, stage, key)
+            compute(parts, writer.finished)
+            writer.flush()
 
     def _parts_in(self, name: str, key: str, units: range) -> list[range]:
         """List the parts of a stage that lie in the folder and within some units."""
@@ -156,12 +161,14 @@ class Checkpoint:
         path = self._path(stage.name, key, units)
         try:
             with path.open("rb") as file:
-                stage.put(units, _read(file, _header(stage.name, key, units)))
-        except (OSError, ValueError, KeyError, EOFError, TypeError, MemoryError):
+                arrays = _read(file, _header(stage.name, key, units))
+            stage.check(units, arrays)
+        except (OSError, ValueError, KeyError, MemoryError):
             self.damaged.append(path.name)
             with suppress(OSError):
                 path.unlink()
             return False
+        stage.put(units, arrays)
         self.reused += 1
         return True
 
@@ -169,9 +176,10 @@ class Checkpoint:
         """Write a part; where that fails, say so once and write no more."""
         if self.failure is not None:
             return
+        arrays = stage.take(units)
         try:
             with replacing(self._path(stage.name, key, units)) as file:
-                _write(file, _header(stage.name, key, units), stage.take(units))
+                _write(file, _header(stage.name, key, units), arrays)
         except DataError as error:
             reason = str(error).partition("': ")[2].rpartition(";")[0]
             self.failure = (
@@ -185,7 +193,7 @@ class Checkpoint:
 
 @dataclass(slots=True)
 class _Writer:
-    """Computes parts and writes those that took long: small ones together with their neighbours."""
+    """Writes the parts that took long: small ones together with their neighbours."""
 
     checkpoint: Checkpoint
     stage: Stage
@@ -193,11 +201,8 @@ class _Writer:
     small: dict[range, float] = field(default_factory=dict)  # seconds of what is not written
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def work(self, units: range) -> None:
-        """Compute a part; write it if that took long, or with others once they did."""
-        started = perf_counter()
-        self.stage.compute(units)
-        seconds = perf_counter() - started
+    def finished(self, units: range, seconds: float) -> None:
+        """Write a part if it took long, or with others once they did."""
         if seconds >= _WORTH:
             self.checkpoint.write(self.stage, self.key, units)
             return
@@ -221,9 +226,19 @@ class _Writer:
 
 
 def complete(stage: Stage, units: range, monitor: "Monitor") -> None:
-    """Have some units of a stage done, with the monitor's checkpoint."""
+    """Have some units of a stage done on this machine, with the monitor's checkpoint."""
+
+    def compute(parts: list[range], finished: Finished) -> None:
+        def work(part: range) -> None:
+            started = perf_counter()
+            stage.compute(part)
+            finished(part, perf_counter() - started)
+
+        stage.begin()
+        run_jobs(work, parts, f"parts of {stage.name}", monitor)
+
     assert monitor.checkpoint is not None
-    monitor.checkpoint.complete(stage, units, monitor)
+    monitor.checkpoint.complete(stage, units, compute)
 
 
 def _neighbours(parts: Iterable[range]) -> list[list[range]]:
@@ -285,11 +300,12 @@ def _read(file: IO[bytes], header: dict[str, Any]) -> Arrays:
     if left or file.read() != digest.digest():
         raise ValueError("the digest of the part is another one")
     file.seek(0)
-    told = json.loads(file.readline())
-    names = told.pop("arrays")
+    try:
+        told = json.loads(file.readline())
+        names = told.pop("arrays")
+        arrays = {name: np.load(file, allow_pickle=False) for name in names}
+    except Exception as error:  # headers are Python expressions: their errors are of all kinds
+        raise ValueError("the arrays of the part cannot be read") from error
     if told != header:
         raise ValueError("the part is another one")
-    try:
-        return {name: np.load(file, allow_pickle=False) for name in names}
-    except Exception as error:  # headers are Python expressions: their errors are of all kinds
-        raise ValueError("an array of the part cannot be read") from error
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}

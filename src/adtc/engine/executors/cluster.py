@@ -2,15 +2,12 @@
 
 The table is the argument of a task, not scattered, and every other task follows from it: what a
 lost worker held is computed again. Levels stay with the workers; the root's cells come back, and
-what needs the whole circuit is answered where a worker has put it together.
+what needs the whole circuit is answered where a worker has put it together. With a checkpoint the
+inside pass comes here, and each part of a level once, to be kept.
 """
 
-import time
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -19,116 +16,50 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc import _core
-from adtc.engine.bounds import Inside, InsideStage, Outside, path_costs, searched_forms
-from adtc.engine.circuit import Circuit
+from adtc.engine.bounds import (
+    Inside,
+    InsideStage,
+    Outside,
+    outside_pass,
+    path_costs,
+    searched_forms,
+)
+from adtc.engine.circuit import Circuit, tensor_inputs
 from adtc.engine.executors import tasks
+from adtc.engine.executors.building import LevelBuilder
+from adtc.engine.executors.checkpoint import Finished
 from adtc.engine.executors.parts import content_key, paths_of_features, slices
+from adtc.engine.executors.submitting import Future, Tasks
 from adtc.engine.lattice import path_counts
-from adtc.engine.levels import Cells, Level, level_of
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan.forms import Form
 from adtc.engine.prepare import Prepared
 from adtc.engine.query import Question
-from adtc.errors import QueryError, TooLargeError
+from adtc.engine.tensors import Cells, Level, level_of
 
 Array = npt.NDArray[Any]
-Future = Any
 T = TypeVar("T")
 _NOTHING = Cells(np.zeros(0, np.int64), np.zeros((0, 1), np.uint64), np.zeros((0, 0)))
-_WATCH = 0.02  # seconds between looks at the tasks
-_LOOK, _DEAD = 5.0, 60.0  # seconds: between looks at the workers; without any, to give up
-_ROOTS = 4  # ranges of first tests for each worker's thread
-
-
-@dataclass(slots=True)
-class Tasks:
-    """Submits tasks and waits for their results, under a monitor."""
-
-    monitor: Monitor
-    pending: list[Future] = field(default_factory=list)
-
-    @property
-    def memory(self) -> int | None:
-        """Return how much memory a part may use, if that was said."""
-        return self.monitor.memory_limit
-
-    @property
-    def threads(self) -> int:
-        """Count what the workers can do at once."""
-        threads: int = sum(self.monitor.client.nthreads().values())
-        return max(1, threads)
-
-    def submit(self, key: str, work: Callable[..., Any], *args: Any) -> Future:
-        """Have something computed; a task of that key that is known already serves."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="Sending large graph")
-            future = self.monitor.client.submit(
-                work, *args, key=f"adtc-{work.__name__}-{key}", pure=True
-            )
-        self.pending.append(future)
-        return future
-
-    def table(self, table: _core.Table) -> Future:
-        """Have the table there."""
-        return self.submit(content_key(table), tasks.table, tasks.ship(table))
-
-    def result(self, future: Future, stage: str) -> Any:
-        """Wait for a result; progress is that of all tasks submitted so far."""
-        looked = alive = time.monotonic()
-        with self._cancelling():
-            while not future.done():
-                self.monitor.check()
-                time.sleep(_WATCH)
-                if (now := time.monotonic()) - looked > _LOOK:
-                    looked = now
-                    alive = now if self.monitor.client.nthreads() else alive
-                    if now - alive > _DEAD:
-                        raise QueryError(
-                            f"the cluster has had no workers for {_DEAD:.0f} s: start some with "
-                            f"dask worker, and ask again."
-                        )
-                done = sum(one.done() for one in self.pending)
-                self.monitor.report(stage, done, len(self.pending))
-            return future.result()
-
-    @contextmanager
-    def _cancelling(self) -> Iterator[None]:
-        """Cancel what was submitted if the run ends before; say what ended workers."""
-        from distributed import KilledWorker
-
-        try:
-            yield
-        except KilledWorker as error:
-            self.cancel()
-            raise TooLargeError(
-                f"a part of the run ended each of the {error.allowed_failures + 1} workers that "
-                f"tried it, most likely for want of memory: give workers more of it or fewer "
-                f"threads, or ask for less with a constraint, a larger minsup or less depth."
-            ) from None
-        except CancelledError:
-            raise QueryError(
-                "the cluster that holds the parts of this answer is no longer there: ask again, "
-                "with a client of one that is."
-            ) from None
-        except BaseException:
-            self.cancel()
-            raise
-
-    def cancel(self, kept: Sequence[Future] = ()) -> None:
-        """Give tasks up: what nobody wants is not begun, and forgotten where it is done."""
-        keys = {future.key for future in kept}
-        for future in self.pending:
-            if future.key not in keys:
-                future.release()
 
 
 def visit(stage: InsideStage, features: range, monitor: Monitor) -> None:
     """Have workers visit the paths that start with some features, and fill in what they found."""
     submitted, walker = Tasks(monitor), stage.walker
-    units = slices(stage.weights, features)
-    futures = _inside_parts(submitted, (walker.table, walker.lattice, walker.costs), units)
-    for part, future in zip(units, futures, strict=True):
-        stage.put(part, submitted.result(future, "least costs"))
+    content = walker.table, walker.lattice, walker.costs
+
+    def compute(units: list[range], finished: Finished) -> None:
+        parts = dict(zip(units, _inside_parts(submitted, content, units), strict=True))
+
+        def take(part: range, seconds: float) -> None:
+            stage.put(part, submitted.result(parts[part], "least costs"))
+            finished(part, seconds)
+
+        submitted.finish(parts, "least costs", take)
+
+    if monitor.checkpoint is None:
+        compute(slices(stage.weights, features), lambda part, seconds: None)
+    else:
+        monitor.checkpoint.complete(stage, features, compute)
 
 
 def _inside_parts(
@@ -218,20 +149,16 @@ def inside_remotely(
 
 def grow_remotely(prepared: Prepared, limits: Array, monitor: Monitor) -> "RemoteCircuit":
     """Have workers hand the budgets down and make the tensors: see `circuit.grow`."""
-    submitted, inside = Tasks(monitor), prepared.inside
-    assert isinstance(inside, RemoteInside)
-    features, first = prepared.features.multiplicity, prepared.first_tests
-    labels = prepared.plan.question.schema.labels
-    key = content_key(inside.key, prepared.leaves, features, labels, limits, first)
-    table = submitted.table(prepared.table)
-    base = submitted.submit(
-        key, tasks.base, table, tasks.ship(prepared.lattice), tasks.ship(prepared.leaves),
-        features, labels, inside.future, limits, first,
-    )  # fmt: skip
-    live = submitted.result(submitted.submit(key, tasks.live_paths, base), "budgets")
+    submitted = Tasks(monitor)
+    if isinstance(prepared.inside, RemoteInside):
+        builder, live = _there(submitted, prepared, prepared.inside, limits)
+    else:
+        builder, live = _here(submitted, prepared, limits)
+    base, key = builder.base, builder.key
+    prepared = replace(prepared, splits=None)
     if not live[0]:
         return RemoteCircuit(prepared, monitor.client, _Held(base, [], live))
-    levels = _Builder(submitted, prepared.lattice, base, key).levels(live)
+    levels = builder.levels(live)
     cells = submitted.result(levels[0], "tensors")
     scanned = int(cells.scanned[0])
     if len(levels) > 1:
@@ -242,63 +169,35 @@ def grow_remotely(prepared: Prepared, limits: Array, monitor: Monitor) -> "Remot
     return RemoteCircuit(prepared, monitor.client, held)
 
 
-@dataclass(frozen=True, slots=True)
-class _Builder:
-    """Submits the tasks of all levels, last one first."""
+def _there(
+    submitted: Tasks, prepared: Prepared, inside: RemoteInside, limits: Array
+) -> tuple[LevelBuilder, tuple[int, ...]]:
+    """Hand the budgets down on a worker; return also how many paths of each level are live."""
+    features, first = prepared.features.multiplicity, prepared.first_tests
+    labels = prepared.plan.question.schema.labels
+    key = content_key(inside.key, prepared.leaves, features, labels, limits, first)
+    base = submitted.submit(
+        key, tasks.base, submitted.table(prepared.table), tasks.ship(prepared.lattice),
+        tasks.ship(prepared.leaves), features, labels, inside.future, limits, first,
+    )  # fmt: skip
+    live = submitted.result(submitted.submit(key, tasks.live_paths, base), "budgets")
+    return LevelBuilder(submitted, prepared.lattice, base, key), live
 
-    submitted: Tasks
-    lattice: _core.Lattice
-    base: Future
-    key: str
 
-    def levels(self, live: Sequence[int]) -> list[Future]:
-        """Return the levels, root first."""
-        memory = self.submitted.memory
-        weights = paths_of_features(self.lattice)
-        pieces = [
-            self._submit(tasks.last_part, r, self.base, (r.start, r.stop), memory)
-            for r in slices(weights, range(len(weights)))
-        ]
-        if self.lattice.levels == 0:
-            return pieces
-        levels = [self.submitted.submit(self.key, tasks.last_joined, pieces)]
-        for level in range(self.lattice.levels - 1, 0, -1):
-            nodes = slices([1] * live[level], range(live[level])) or [range(0)]
-            pieces = [
-                self._submit(
-                    tasks.upper_part, r, self.base, level, levels[0], (r.start, r.stop), memory,
-                    level=level,
-                )
-                for r in nodes
-            ]  # fmt: skip
-            levels.insert(0, self.submitted.submit(
-                f"{self.key}-{level}", tasks.upper_joined, self.base, level, levels[0], pieces
-            ))  # fmt: skip
-        return [self._root(levels[0]), *levels]
-
-    def _root(self, below: Future) -> Future:
-        """Sum over ranges of first tests, and add the sums up in a tree."""
-        n, memory = self.lattice.features, self.submitted.memory
-        most = _ROOTS * self.submitted.threads
-        sums = [
-            self._submit(tasks.root_part, r, self.base, below, (r.start, r.stop), memory)
-            for r in slices([1] * n, range(n), most)
-        ]
-        height = 0
-        while len(sums) > 1:
-            pairs = [sums[at : at + 2] for at in range(0, len(sums), 2)]
-            sums = [
-                self.submitted.submit(f"{self.key}-{most}-{height}-{at}", tasks.root_sum, pair)
-                for at, pair in enumerate(pairs)
-            ]
-            height += 1
-        return sums[0]
-
-    def _submit(
-        self, work: Callable[..., Any], units: range, *args: Any, level: int | None = None
-    ) -> Future:
-        name = "" if level is None else f"-{level}"
-        return self.submitted.submit(f"{self.key}{name}-{units.start}-{units.stop}", work, *args)
+def _here(
+    submitted: Tasks, prepared: Prepared, limits: Array
+) -> tuple[LevelBuilder, tuple[int, ...]]:
+    """Do the same on this machine, which has the inside pass."""
+    outside = outside_pass(
+        prepared.lattice, prepared.inside, limits, submitted.monitor, first=prepared.first_tests
+    )
+    inputs = tensor_inputs(prepared, outside, limits)
+    base = submitted.submit(
+        inputs.key, tasks.ShippedInputs, submitted.table(inputs.table), tasks.ship(inputs.lattice),
+        tasks.ship(inputs.leaves), inputs.multiplicity, inputs.labels, inputs.counts,
+        inputs.budgets, inputs.live, inputs.splitting, outside.live_paths,
+    )  # fmt: skip
+    return LevelBuilder(submitted, inputs.lattice, base, inputs.key, inputs), outside.live_paths
 
 
 @dataclass

@@ -56,8 +56,11 @@ class Stage(Protocol):
     def take(self, units: range) -> Arrays:
         """Return what was computed for some units."""
 
+    def check(self, units: range, arrays: Arrays) -> None:
+        """Raise `ValueError` unless arrays can be what is computed for some units."""
+
     def put(self, units: range, arrays: Arrays) -> None:
-        """Take over what was computed earlier; raise `ValueError` if it cannot be that."""
+        """Take over what was computed earlier."""
 
 
 def content_key(*content: object) -> str:

@@ -23,20 +23,12 @@ from adtc.engine.bounds import (
 from adtc.engine.circuit import Circuit, worth_a_split
 from adtc.engine.executors.parts import FIELDS, Array, Arrays
 from adtc.engine.lattice import Features, path_counts
-from adtc.engine.levels import (
-    LastLevel,
-    Level,
-    MemoryAccount,
-    Piece,
-    TensorInputs,
-    joined,
-    level_of,
-    upper_level,
-)
+from adtc.engine.levels import LastLevel, MemoryAccount, upper_level
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan.keys import added_up
 from adtc.engine.prepare import Prepared
 from adtc.engine.switches import Switches
+from adtc.engine.tensors import Level, Piece, TensorInputs, joined, level_of
 
 T = TypeVar("T")
 Shipped = tuple[str, tuple[Any, ...]]
@@ -281,6 +273,13 @@ def root_sum(pieces: list[Piece]) -> Piece:
     blank = np.zeros((len(keys), 0), np.int64)
     whole = np.array([len(keys)], np.int64)
     return Piece(keys, values, blank, np.zeros(1, np.int64), 0 * whole, whole, together.scanned)
+
+
+def limbs_of(of: ShippedInputs, level: int, below: Joined) -> int:
+    """Return how many limbs the numbers of a level above the last have."""
+    stage, _ = _upper(of.inputs(), level, below, watch(None))
+    limbs: int = stage.limbs
+    return limbs
 
 
 def scanned_below(of: Joined) -> int:

@@ -5,6 +5,7 @@ one elsewhere is contacted under TLS only, unless the user insists.
 """
 
 import ipaddress
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -36,7 +37,7 @@ def connected(address: str, *, insecure: bool = False, workers: int = 1) -> Iter
     distributed = _distributed()
     if address != LOCAL:
         check_address(address, insecure=insecure)
-        with _client_of(distributed, address) as client:
+        with _quiet(), _client_of(distributed, address) as client:
             yield client
         return
     import dask
@@ -55,6 +56,18 @@ def connected(address: str, *, insecure: bool = False, workers: int = 1) -> Iter
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Let the client log no tracebacks where a scheduler is lost: the run says so in a sentence."""
+    logger = logging.getLogger("distributed.client")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
 
 
 def _distributed() -> Any:

@@ -14,11 +14,11 @@ from adtc import _core
 from adtc.data import Data
 from adtc.engine.forecast.estimate import bits_of_all_trees
 from adtc.engine.lattice import count_splitting
-from adtc.engine.levels import all_trees
 from adtc.engine.limits.bracket import Bracket
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Question
 from adtc.engine.record import RunRecord, note_checkpoint
+from adtc.engine.tensors import all_trees
 from adtc.errors import LimitError
 
 T = TypeVar("T")

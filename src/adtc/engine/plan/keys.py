@@ -76,6 +76,20 @@ def key_words(keys: Keys) -> Keys:
     return keys if keys.ndim > 1 else keys[:, np.newaxis]
 
 
+def precede(keys: Keys, others: Keys) -> npt.NDArray[np.bool_]:
+    """Tell, key by key, which are less than others.
+
+    Examples
+    --------
+    >>> precede(np.array([[-1, 0], [5, -1]]), np.array([[0, 1], [5, -1]])).tolist()
+    [True, False]
+    """
+    if keys.ndim == 1:
+        return np.less(keys, others)
+    lower = np.less(_low(keys), _low(others))
+    return np.where(keys[:, 1] == others[:, 1], lower, keys[:, 1] < others[:, 1])
+
+
 def key_order(keys: Keys) -> npt.NDArray[np.intp]:
     """Return the order that sorts keys; equal ones stay as they are."""
     if keys.ndim == 1:
