@@ -115,5 +115,5 @@ def test_a_smaller_depth_is_drawn_if_the_asked_one_takes_too_long(
     told = json.loads(run(*asked, "--json").stdout)
     assert (told["status"], told["finished"]) == ("partial", "depth at most 2")
     assert told["estimated"]["max_depth"] == 2
-    assert told["lower"] == adtc.load_profile(path).count
+    assert told["lower"] == adtc.load_profile(path).total
     assert "estimated, for depth at most 2:" in run(*asked).stdout

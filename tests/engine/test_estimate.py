@@ -13,7 +13,7 @@ from adtc.engine import circuit
 from adtc.engine.bounds import outside_pass
 from adtc.engine.forecast import refusal
 from adtc.engine.forecast.estimate import box, ceiling, draw, estimated_distinct
-from adtc.engine.forecast.foresee import forecast
+from adtc.engine.forecast.foresee import drawn_sizes
 from adtc.engine.forecast.occupancy import CLUMP, boxes, clump_size
 from adtc.engine.forecast.refusal import refuse_if_too_large
 from adtc.engine.monitor import Monitor
@@ -83,7 +83,7 @@ def test_ceilings_and_drawn_trees(problem) -> None:
 )
 def test_trees_and_cells_are_estimated(credit, space, where) -> None:
     made = grown(credit, space, FAIR, where)
-    found = forecast(made.prepared, made.outside, Monitor())
+    found = drawn_sizes(made.prepared, made.outside, Monitor())
     assert found is not None
     for at, level in enumerate(made.levels):
         cells, trees = len(level.cells.keys), trees_of(level)
@@ -105,9 +105,9 @@ def test_lower_bounds_hold(credit) -> None:
 def test_nothing_live_is_nothing_to_estimate(credit) -> None:
     space = adtc.Space(max_depth=2, relminsup=0.2)
     made = grown(credit, space, (), "error <= 1")
-    found = forecast(made.prepared, made.outside, Monitor())
+    found = drawn_sizes(made.prepared, made.outside, Monitor())
     assert found is not None
-    assert (found.cells, found.memory) == ((0.0,), 0.0)
+    assert (found.cells, found.pairs) == ((0.0,), 0.0)
     refuse_if_too_large(made.prepared, made.outside, Monitor(memory_limit=1))
 
 
@@ -124,7 +124,7 @@ def test_a_forecast_can_be_cancelled(credit) -> None:
     monitor = Monitor()
     monitor.cancel()
     with pytest.raises(CancelledError):
-        forecast(made.prepared, made.outside, monitor)
+        drawn_sizes(made.prepared, made.outside, monitor)
 
 
 def test_even_draws_fill_their_range_and_few_trees_do_not() -> None:

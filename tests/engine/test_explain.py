@@ -12,11 +12,11 @@ from adtc.engine.forecast import explain as explaining
 from adtc.engine.forecast.estimate import bits_of_all_trees
 from adtc.engine.forecast.explain import analyze
 from adtc.engine.lattice import numbered_paths, path_counts
-from adtc.engine.levels import all_trees
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.record import RunRecord
 from adtc.engine.run import Engine
+from adtc.engine.tensors import all_trees
 from adtc.errors import QueryError, TooLargeError, UnknownMetricError
 
 SPACE = adtc.Space(max_depth=3, relminsup=0.2)

@@ -24,7 +24,7 @@ from adtc.engine.query import Space
 from adtc.errors import FoundToFitError, LimitError
 
 if TYPE_CHECKING:
-    from adtc.engine.forecast.explain import Explanation
+    from adtc.engine.forecast.explanation import Explanation
 
 FITS = 60.0  # seconds that nobody minds
 _CONSTRAINT = "a constraint, such as error <= 1.05 * least(error): what it saves is not foreseen"

@@ -1,14 +1,15 @@
 """What a question will cost, before it runs: the query plan in the words of the question.
 
 `explain` plans, and where that takes seconds at most also runs the bounds passes. What a moment is
-enough for is then tried; otherwise trees are drawn to foresee how many cells there will be.
+enough for is then tried; otherwise the tensors of some first tests are made (`piloting`), or, where
+that takes too long, trees are drawn (`foresee`).
 `analyze` runs the question and sets what came out beside what was foreseen.
 """
 
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -20,23 +21,26 @@ from adtc.engine.allowed import tests_in_words
 from adtc.engine.bounds import Outside, outside_pass
 from adtc.engine.circuit import Circuit, grow
 from adtc.engine.exact.limbs import total_of
-from adtc.engine.forecast import layout, refusal
+from adtc.engine.forecast import refusal
 from adtc.engine.forecast.advice import FITS, least_of, levels_of, unforeseen
-from adtc.engine.forecast.estimate import bits_of_all_trees, bytes_of, ceiling
-from adtc.engine.forecast.foresee import Forecast, forecast
+from adtc.engine.forecast.estimate import bits_of_all_trees, ceiling
+from adtc.engine.forecast.explanation import Explanation
+from adtc.engine.forecast.foresee import drawn_sizes
+from adtc.engine.forecast.piloting import foreseen_by_pilots, seconds_at_least
 from adtc.engine.forecast.pricing import (
+    HELD,
+    START,
+    Forecast,
     bounds_bytes,
     bounds_seconds,
     last_seconds,
+    priced,
     spec_seconds,
-    tensor_bytes,
-    tensor_seconds,
 )
 from adtc.engine.forecast.sharing import estimate_fits, fits_memory
 from adtc.engine.forecast.wording import (
     AxisRange,
     FilteredAtom,
-    PushedAtom,
     axis_in_words,
     parts_in_words,
 )
@@ -55,146 +59,6 @@ from adtc.errors import TooLargeError
 SECONDS_FOR_BOUNDS = 1.5  # beyond that nothing is run, not even to foresee cells
 _MOMENT, _LITTLE = 0.5, 10**8  # seconds and bytes for trying
 _FLOAT_BITS = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """How a question will be answered; ``print`` it, or take its fields.
-
-    Parameters
-    ----------
-    engine, reason
-        Which engine answers, and why.
-    features, usable_features, distinct_features
-        All features; those that can split the table at all; those left when twins are merged.
-    row_groups, all_row_groups
-        Kinds of rows that the question tells apart, of those that the table has.
-    pushed, filtered
-        Atoms of the constraint that cut the computation short, and those only checked at the end.
-    subproblems
-        Paths per level. The fast engine goes to two levels above the leaves and takes unordered
-        paths; the specification engine takes sequences of tests, down to the leaves.
-    tests
-        What the space says about tests, in words.
-    live
-        How many of these the bounds leave; None if that was not looked at.
-    trees, cells, level_cells, most_cells, pairs
-        Of the result, before the final filter: how many trees and cells there will be, also in the
-        tensors of each level, counted where a moment is enough and else estimated from drawn
-        trees; a number of cells that it does not exceed; and pairs of cells that are multiplied.
-        None if that was not looked at.
-    tried
-        Whether these were counted.
-    key_bits, number_bits
-        Width of a packed index, and a width that surely holds every count.
-    memory, tensor_memory
-        Bytes of the fast engine's table of subproblems, and of its tensors with the room that
-        they need while they grow.
-    seconds
-        An estimate for one thread: what is done, times what it costs (`pricing`).
-    status
-        What kind of answer the question would get within the monitor's limits: as every answer
-        has one, None where it would be refused, or "unknown" where the tensors were not foreseen.
-    refusal
-        Why the question would not be started; None if it would.
-    tables
-        Further tables, each with its rows.
-    advice
-        Changes that would make a question cheaper that takes long or may not fit.
-    """
-
-    engine: Literal["fast", "spec"]
-    reason: str
-    rows: int
-    features: int
-    usable_features: int
-    distinct_features: int
-    row_groups: int
-    all_row_groups: int
-    max_depth: int
-    min_rows_per_leaf: int
-    max_size: int | None
-    axes: tuple[AxisRange, ...]
-    pushed: tuple[PushedAtom, ...]
-    filtered: tuple[FilteredAtom, ...]
-    subproblems: tuple[int, ...]
-    key_bits: int | None
-    number_bits: int
-    memory: int | None
-    seconds: float
-    live: tuple[int, ...] | None = None
-    trees: float | None = None
-    cells: float | None = None
-    level_cells: tuple[float, ...] | None = None
-    most_cells: float | None = None
-    pairs: int | None = None
-    tried: bool = False
-    status: Status | Literal["unknown"] | None = "exact"
-    tensor_memory: int | None = None
-    refusal: str | None = None
-    tables: tuple[tuple[str, int], ...] = ()
-    tests: tuple[str, ...] = ()
-    advice: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the explanation as plain JSON values."""
-        return asdict(self)
-
-    def compared_with(self, record: RunRecord) -> "Comparison":
-        """Set what a run needed beside what was foreseen."""
-        live = record.details.get("live_subproblems", ())
-        levels = tuple(
-            Compared(f"live subproblems, level {level}", foreseen, int(found))
-            for level, (foreseen, found) in enumerate(
-                zip(self.live or self.subproblems, live, strict=False)
-            )
-        )
-        tensors = record.details.get("tensors", {})
-        by_level = tuple(
-            Compared(f"cells, level {level}", _rounded(self.level_cells, level), int(found))
-            for level, found in enumerate(tensors.get("cells", ()))
-        )
-        memory = (
-            (Compared("memory of tensors, MB", _megabytes(self.tensor_memory), found),)
-            if (found := _megabytes(tensors.get("bytes"))) is not None
-            else ()
-        )
-        return Comparison(
-            (
-                *levels,
-                *by_level,
-                Compared("cell_scan", self.pairs, record.cell_scan),
-                Compared("num_cells", _rounded((self.cells,), 0), record.num_cells),
-                *memory,
-                Compared("seconds", self.seconds, round(record.seconds, 3)),
-            )
-        )
-
-    def __str__(self) -> str:
-        return layout.explanation_text(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """One cost as foreseen (None: not foreseeable) and as found."""
-
-    what: str
-    estimated: float | None
-    actual: float
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a run needed beside what was foreseen."""
-
-    costs: tuple[Compared, ...]
-
-    def to_json(self) -> list[dict[str, Any]]:
-        """Return the comparison as plain JSON values."""
-        return [asdict(cost) for cost in self.costs]
-
-    def __str__(self) -> str:
-        return layout.comparison_text(self)
 
 
 def explain(
@@ -297,6 +161,7 @@ def explain(
 
 def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monitor) -> Explanation:
     """Run the bounds passes, then try or foresee how large the tensors will be."""
+    start = time.process_time()
     try:
         prepared = prepare(plan, data, Switches(), monitor)
     except TooLargeError as error:
@@ -305,39 +170,37 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     outside = outside_pass(
         prepared.lattice, prepared.inside, limits, monitor, first=prepared.first_tests
     )
-    explanation = replace(explanation, live=outside.live_paths)
+    bounds = START + time.process_time() - start
+    explanation = replace(explanation, live=outside.live_paths, seconds=bounds)
     try:
         refusal.refuse_if_too_large(prepared, outside, monitor)
     except TooLargeError as error:
         most = ceiling(prepared, outside).cells[0]
         return replace(explanation, refusal=str(error), most_cells=most)
-    last = last_seconds(len(prepared.features.twins), outside.live_paths[-1])
-    if last > SECONDS_FOR_BOUNDS:
-        return replace(explanation, seconds=explanation.seconds + last)
-    if (made := _tried(prepared, outside, limits.tolist(), monitor)) is not None:
-        found, seconds = made
-    elif (likely := forecast(prepared, outside, monitor)) is not None:
-        found, seconds = likely, tensor_seconds(prepared, outside.live_paths, likely)
-        found = replace(found, memory=tensor_bytes(prepared, likely))
-    else:
-        return explanation
+    n = len(prepared.features.twins)
+    last = last_seconds(n, outside.live_paths[-1])
+    about = prepared, outside, limits.tolist(), monitor
+    tried = _tried(*about) if last <= 2 * _MOMENT else None
+    found = tried or _foreseen(*about, last)
+    if found is None:
+        return replace(explanation, seconds=bounds + seconds_at_least(outside, n))
     return replace(
         explanation,
-        tried=made is not None,
+        tried=tried is not None,
         most_cells=found.most_cells,
-        trees=found.trees[0],
+        trees=found.trees,
         cells=found.cells[0],
         level_cells=found.cells,
         pairs=round(found.pairs),
         tensor_memory=round(found.memory),
-        seconds=explanation.seconds + seconds,
+        seconds=bounds + found.seconds,
     )
 
 
 def _tried(
     prepared: Prepared, outside: Outside, limits: Sequence[int], monitor: Monitor
-) -> tuple[Forecast, float] | None:
-    """Make the tensors if a moment is enough for them, and say how long it took."""
+) -> Forecast | None:
+    """Make the tensors if a moment is enough for them."""
     moment = Monitor(
         time_limit=_MOMENT, memory_limit=min(_LITTLE, monitor.memory), threads=1, exact=True
     )
@@ -352,8 +215,19 @@ def _tried(
     cells = tuple(map(float, told["cells"])) or (0.0,) * len(outside.live_paths)
     trees = total_of(made.root.values)
     many = float(trees) if trees.bit_length() < _FLOAT_BITS else math.inf
-    found = Forecast((many,), cells, cells[0], cells[0], made.cell_scan, told["bytes"])
-    return found, seconds
+    return Forecast(many, cells, cells[0], made.cell_scan, told["bytes"], seconds)
+
+
+def _foreseen(
+    prepared: Prepared, outside: Outside, limits: Sequence[int], monitor: Monitor, last: float
+) -> Forecast | None:
+    """Foresee the tensors from some first tests, or else from drawn trees; None if that is long."""
+    if (found := foreseen_by_pilots(prepared, outside, limits, monitor)) is not None:
+        return found
+    drawn = drawn_sizes(prepared, outside, monitor) if last <= SECONDS_FOR_BOUNDS else None
+    if drawn is None or not drawn.trees[0]:  # none was found, though there may be many
+        return None
+    return priced(prepared, outside.live_paths, drawn)
 
 
 def _status(explanation: Explanation, monitor: Monitor) -> Status | Literal["unknown"] | None:
@@ -420,25 +294,13 @@ def _reason(engine: str, question: Question) -> str:
 
 
 def _tensors(circuit: Circuit) -> dict[str, Any]:
-    """Tell how large the tensors of a run were, by the measure of the estimate."""
-    cells = [len(level.cells.keys) for level in circuit.levels]
-    bits = max((64 * level.cells.values.shape[1] for level in circuit.levels), default=0)
-    needed = bytes_of(circuit.prepared.plan, bits, [float(n) for n in cells]) if cells else 0
-    return {"cells": cells, "bytes": round(needed)}
+    """Tell how large the tensors of a run are, with the room that they need while they grow."""
+    some = [level.cells for level in circuit.levels]
+    size = sum(cells.keys.nbytes + cells.values.nbytes + cells.costs.nbytes for cells in some)
+    return {"cells": [len(cells.keys) for cells in some], "bytes": round(HELD * size)}
 
 
 def _all_filtered(told: Formula) -> tuple[FilteredAtom, ...]:
     """List the parts of a constraint for an engine that pushes nothing."""
     reason = "the specification engine pushes nothing"
     return tuple(FilteredAtom(str(part), reason) for part in parts_of(told))
-
-
-def _rounded(numbers: Sequence[float | None] | None, at: int) -> int | None:
-    """Return an estimate as a whole number, if there is one."""
-    if numbers is None or at >= len(numbers) or (found := numbers[at]) is None:
-        return None
-    return round(found)
-
-
-def _megabytes(size: int | None) -> float | None:
-    return None if size is None else round(size / 1e6, 2)

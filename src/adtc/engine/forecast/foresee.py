@@ -1,4 +1,4 @@
-"""What a run will need: trees, cells and products of each level, foreseen from drawn trees.
+"""How large tensors will be: trees, cells and products of each level, told by drawn trees.
 
 Of every level some paths are chosen, with a larger chance where more trees may be, and trees are
 drawn below each of them (`estimate`); what they fill is told by `occupancy`. Each path stands for
@@ -33,8 +33,8 @@ _UNSEEN = 50.0  # cells of a path whose budgets leave so few of the trees that n
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
-    """What a run is expected to need.
+class DrawnSizes:
+    """How large the tensors of a run are expected to be.
 
     Parameters
     ----------
@@ -44,8 +44,6 @@ class Forecast:
         Of the root: a bound that always holds, and how many the axes alone would allow.
     pairs, last_pairs
         Cell pairs that products look at, in all and at the last level.
-    memory
-        Bytes of all tensors.
     """
 
     trees: tuple[float, ...]
@@ -53,7 +51,6 @@ class Forecast:
     most_cells: float
     box: float
     pairs: float
-    memory: float
     last_pairs: float = 0.0
 
 
@@ -74,14 +71,14 @@ class _Path:
         return self.box if self.single else min(self.box, _UNSEEN)
 
 
-def forecast(prepared: Prepared, outside: Outside, monitor: Monitor) -> Forecast | None:
+def drawn_sizes(prepared: Prepared, outside: Outside, monitor: Monitor) -> DrawnSizes | None:
     """Foresee the tensors' sizes by drawing trees from every level.
 
     None if there are too many paths to draw from.
     """
     if not outside.live[0]:
         none = (0.0,) * (prepared.lattice.levels + 1)
-        return Forecast(none, none, 0.0, 0.0, 0.0, 0.0)
+        return DrawnSizes(none, none, 0.0, 0.0, 0.0)
     if not can_draw(prepared, None):
         return None
     with monitor.translated():
@@ -100,7 +97,7 @@ def forecast(prepared: Prepared, outside: Outside, monitor: Monitor) -> Forecast
     pairs = last + _pairs(trees, cells, outside.live_paths)
     limits = [int(limit) for limit in outside.budgets[0]]
     inside = box(prepared.plan, prepared.inside.root, limits)
-    return Forecast(trees, tuple(cells), top.cells[0], inside, pairs, top.bytes(cells), last)
+    return DrawnSizes(trees, tuple(cells), top.cells[0], inside, pairs, last)
 
 
 def _level(top: Ceiling, level: int, monitor: Monitor) -> list[_Path]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adtc.engine.forecast.explain import Comparison, Explanation
+    from adtc.engine.forecast.explanation import Comparison, Explanation
 
 _WORD = 64
 _SHOWN = 7  # levels written out
@@ -80,8 +80,8 @@ def _lines(e: "Explanation") -> list[tuple[str, str]]:
         tensors = ", tensors on top" if e.tensor_memory is None else ""
         more = "" if e.tensor_memory is None else f", {_size(e.tensor_memory)} for the tensors"
         lines += [("memory", f"about {_size(e.memory)} for the subproblems{more}{tensors}")]
-    tensors = ", tensors on top" if e.engine == "fast" and e.cells is None else ""
-    lines += [("time", f"about {time_in_words(e.seconds)}{tensors} on one thread")]
+    about = "more than" if e.engine == "fast" and e.cells is None else "about"
+    lines += [("time", f"{about} {time_in_words(e.seconds)} on one thread")]
     lines += [("status", _status(e))]
     if e.refusal is not None:
         lines += [("refused", e.refusal)]

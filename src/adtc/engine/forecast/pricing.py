@@ -8,11 +8,13 @@ array costs a nanosecond, in a sparse one twenty times that.
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from adtc.engine.forecast.foresee import Forecast
+from adtc.engine.forecast.foresee import DrawnSizes
+from adtc.engine.plan import Plan
 from adtc.engine.prepare import Prepared
 
 START = 0.006  # reading rows into words, numbering paths
@@ -31,10 +33,35 @@ READ = 6e-9  # a cell of the result: sorting, filtering
 LISTED, TABLED, HASHED_BYTES = 1.2, 3.0, 6.0  # times the bytes of the cells, while they grow:
 # sorted lists where hardly any possible cell is filled, tables, one large hash table
 SCATTERED = 1e-3  # share of possible cells that are filled, below which cells are lists
+HELD = 1.15  # times the bytes of finished tensors: room that they grow in, and reading them
 PER_GROUP, PER_BUDGET = 8, 140  # bytes of a path in the bounds passes
 SPEC = 5e-5  # a sequence of tests in the specification engine
 _ENDLESS = 10**280  # paths; more would be too many for a float
 _REFERENCE = 0.0024  # seconds that `speed` measures there
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What the tensors of a run are expected to need.
+
+    Parameters
+    ----------
+    cells
+        Of each level, root first.
+    most_cells
+        Of the root: a bound that always holds.
+    pairs
+        Pairs of cells that products look at.
+    memory, seconds
+        Bytes at the peak, and CPU time on one thread.
+    """
+
+    trees: float
+    cells: tuple[float, ...]
+    most_cells: float
+    pairs: float
+    memory: float
+    seconds: float
 
 
 @cache
@@ -74,7 +101,30 @@ def last_seconds(features: int, paths: float) -> float:
     return speed() * LAST * features**2 * min(paths, _ENDLESS)
 
 
-def tensor_seconds(prepared: Prepared, live: Sequence[int], found: Forecast) -> float:
+def reading_seconds(cells: float) -> float:
+    """Foresee the sorting and filtering of the result."""
+    return speed() * READ * cells
+
+
+def held_bytes(plan: Plan, trees: float, cells: float, below: float) -> float:
+    """Foresee the memory of the root's cells, in which so many trees are counted, and of others."""
+    limbs = max(1.0, -(-math.log2(max(2.0, trees)) // 64))
+    return HELD * (cells * ((16 if plan.wide_keys else 8) + 8 * limbs) + below)
+
+
+def priced(prepared: Prepared, live: Sequence[int], drawn: DrawnSizes) -> Forecast:
+    """Foresee what tensors of the sizes that drawn trees tell will need."""
+    return Forecast(
+        drawn.trees[0],
+        drawn.cells,
+        drawn.most_cells,
+        drawn.pairs,
+        _tensor_bytes(prepared, drawn),
+        _tensor_seconds(prepared, live, drawn),
+    )
+
+
+def _tensor_seconds(prepared: Prepared, live: Sequence[int], found: DrawnSizes) -> float:
     """Foresee the tensors of all levels."""
     features = len(prepared.features.twins)
     last = last_seconds(features, live[-1])
@@ -82,10 +132,12 @@ def tensor_seconds(prepared: Prepared, live: Sequence[int], found: Forecast) -> 
     pair = min(SPARSE, max(LEAST_PAIR, SPARSE * DENSE_FILL / max(fill, 1e-300)))
     hashed = HASHED * found.cells[0] if len(live) == 1 and found.cells[0] > LARGE else 0.0
     checked = CHECKED * found.last_pairs if prepared.plan.budgets else 0.0
-    return last + speed() * (pair * found.pairs + checked + hashed + READ * found.cells[0])
+    return (
+        last + speed() * (pair * found.pairs + checked + hashed) + reading_seconds(found.cells[0])
+    )
 
 
-def tensor_bytes(prepared: Prepared, found: Forecast) -> float:
+def _tensor_bytes(prepared: Prepared, found: DrawnSizes) -> float:
     """Foresee the memory that tensors need at their peak, growing included."""
     budgets = len(prepared.plan.budgets)
     limbs = max(1.0, -(-math.log2(max(2.0, min(found.trees[0], 1e300))) // 64))

@@ -15,7 +15,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.query import Space
 
 if TYPE_CHECKING:
-    from adtc.engine.forecast.explain import Explanation
+    from adtc.engine.forecast.explanation import Explanation
 
 ROOM = 2.0  # times as long as foreseen
 FORESEEING = 0.1  # of the time, at most
