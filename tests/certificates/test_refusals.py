@@ -17,7 +17,7 @@ from adtc.algebra.trees import parse_tree
 from adtc.certificates import verify as verifier
 from adtc.certificates.certificate import groups_of
 from adtc.cli import main
-from adtc.errors import DataError, QueryError
+from adtc.errors import DataError, LimitError, QueryError
 from adtc.show.certificate import certificate_html
 
 WHERE = "acc >= 0.6 and dp <= 0.4"
@@ -538,3 +538,13 @@ def test_the_tree_shown_is_scored_on_held_out_rows(people: Path) -> None:
     assert "95 % interval" in page
     alone = adtc.certify(data, adtc.Space(max_depth=1), minimize="error")
     assert "On held-out rows" not in certificate_html(alone, data)
+
+
+@pytest.mark.parametrize("goal", [{}, {"minimize": "error"}, {"claim": "existence"}])
+def test_within_limits_what_is_not_proved_is_refused(goal: dict[str, str]) -> None:
+    data = adtc.load_dataset("german-credit", nbins=2)
+    monitor = adtc.Monitor(memory_limit=2_000)
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    with pytest.raises(LimitError, match="would need about"):
+        adtc.certify(data, space, "acc >= 0.73", **goal, monitor=monitor)
+    assert monitor.finished is None  # who watches the run finds no part of it to take for all

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browsing import ALL, Watched, serving
+from browsing import ALL, SETTLED, Watched, serving
 
 import adtc
 from adtc.profiles import Profile
@@ -114,6 +114,7 @@ def test_a_message_goes_when_it_is_no_longer_true(screen: Watched, alone: str) -
     )
     page.wait_for_selector("#map .cell")
     page.wait_for_function("() => document.getElementById('notice').innerText === ''")
+    page.wait_for_selector(SETTLED)
     assert "o tree" not in page.inner_text("#tree-card")
 
 

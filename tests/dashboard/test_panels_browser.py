@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from browsing import READY, Watched, serving
+from browsing import READY, SETTLED, Watched, serving
 
 from adtc.profiles import Profile
 
@@ -154,6 +154,25 @@ def test_a_tree_is_built_by_keys_undone_and_finished(
     page.click("#builder-clear")
     wait_for(page, "builder-head", f"{credit.count:,} trees of the profile")
     assert step not in page.url
+
+
+def test_a_tree_that_comes_too_late_is_not_shown(
+    panels: Watched, address: str, credit: Profile
+) -> None:
+    page = panels.open(f"{address}/#tab=builder")
+    page.click(".way")
+    page.wait_for_function("() => location.hash.includes('rank=')")
+    page.wait_for_selector(SETTLED)
+    held: list[Any] = []
+    page.route("**/api/complete?*seed=*", lambda route: held.append(route))  # noqa: PLW0108
+    page.click("#builder-draw")
+    page.wait_for_selector("body[data-asking]")
+    page.click("#builder-undo")
+    wait_for(page, "builder-head", f"{credit.total:,} trees of the profile")
+    (late,) = held
+    late.continue_()
+    page.wait_for_selector(SETTLED)
+    assert "rank=" not in page.url
 
 
 def test_the_tree_beside_is_the_best_that_begins_like_this(

@@ -248,3 +248,14 @@ def test_a_parquet_file_whose_names_are_no_text_is_refused(tmp_path):
     path.write_bytes(path.read_bytes().replace(b"abc", b"a\xe9c"))
     with pytest.raises(DataError, match=r"a\.parquet' cannot be read as Parquet: .*decode"):
         read(path, target="y")
+
+
+@pytest.mark.parametrize("given", [["a.csv"], {"y": [0, 1]}, b"a.csv", 3])
+def test_what_is_no_path_is_said_to_be_a_frame(given: object) -> None:
+    with pytest.raises(DataError, match=r"not a \w+: frames, .* adtc\.Data\.from_frame"):
+        read(given, target="y")
+
+
+def test_a_query_given_as_a_path_is_recognised() -> None:
+    with pytest.raises(DataError, match=r"reads like a query: give it as adtc\.read\(sql="):
+        read("select * from 'parts/*.parquet'", target="y")

@@ -17,6 +17,7 @@ from adtc.engine.monitor import Monitor
 from adtc.engine.query import ask
 from adtc.engine.run import Run
 from adtc.errors import CancelledError, LimitError, NotExactError
+from adtc.show.heatmap import heatmap_data
 from test_agreement import plain, questions
 
 
@@ -123,10 +124,11 @@ def test_a_partial_profile_is_the_profile_of_its_depth(question, reached):
         cells[index] = cells.get(index, 0) + int(trees[0])
     assert cells == expected
     assert (found.status == "exact") == (depth == question.space.max_depth)
-    assert found.asked_count.lower == found.count
+    assert found.count.lower == found.total
+    assert isinstance(found.count, int) == (found.status == "exact")
     if found.status == "partial":
         assert found.record.details["asked_max_depth"] == question.space.max_depth
-        assert len(question.good()) in found.asked_count
+        assert len(question.good()) in found.count
 
 
 DATA = adtc.load_dataset("german-credit", nbins=2)
@@ -138,16 +140,35 @@ def test_a_partial_profile_is_kept_and_read_again(tmp_path):
     assert (made.status, made.source.space.max_depth) == ("partial", 2)
     again = adtc.load_profile(made.save(tmp_path / "part.adtc", circuit=True))
     assert (again.status, again.count) == ("partial", made.count)
-    assert again.asked_count == made.asked_count
+    assert (again.total, repr(again)) == (made.total, repr(made))
     assert adtc.verify(tmp_path / "part.adtc").valid
     assert again.draw(1, seed=0)[0].tree == made.draw(1, seed=0)[0].tree
+
+
+def test_all_that_is_made_of_a_partial_profile_says_so():
+    made = adtc.profile(DATA, SPACE, ["size", "acc"], monitor=stopping(1))
+    said = "partial: exact for depth at most 1"
+    table, votes, variables = made.crosstab("size", "acc"), made.vote_shares(), made.variables()
+    for one in (table, votes, variables, made.pareto(maximize="acc", minimize="size")):
+        assert one.status == "partial"
+    for text in (
+        repr(made),
+        str(table),
+        repr(votes),
+        *(one._repr_html_() for one in (table, votes, variables)),
+    ):
+        assert said in text
+    assert heatmap_data(table).scale == "trees, partial"
+    assert (table.to_json()["count"], table.to_json()["status"]) == (None, "partial")
+    exact = adtc.profile(DATA, adtc.Space(1), ["size", "acc"]).crosstab("size", "acc")
+    assert (exact.status, exact.part, heatmap_data(exact).scale) == ("exact", "", "trees")
 
 
 def test_near_best_formulas_of_a_smaller_space_bound_nothing():
     where = "error <= 1.05 * least(error)"
     made = adtc.profile(DATA, SPACE, ["error"], where=where, monitor=stopping(3))
     assert made.status == "partial"
-    assert made.asked_count.lower == 0 < made.count
+    assert made.count.lower == 0 < made.total
 
 
 def test_a_result_that_cannot_be_read_is_too_large(monkeypatch):

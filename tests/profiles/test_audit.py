@@ -319,6 +319,44 @@ def test_a_limit_leaves_open_what_it_interrupts(monkeypatch):
         adtc.audit(data, SPACE, floor="acc >= 0.5")  # not even a baseline
 
 
+def test_within_limits_only_what_is_proved_is_told():
+    """The best tree so far decides that there is one, never that there is none."""
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    used = adtc.optimize(data, replace(space, max_depth=2), maximize="acc").tree
+    every = adtc.audit(data, space, tree=used)
+    assert (every.exists, every.count, every.status) == (True, 1084, "exact")
+    few = adtc.audit(data, space, tree=used, monitor=adtc.Monitor(memory_limit=2_000))
+    assert (few.exists, few.count, few.every.least, few.status) == (None, None, None, "partial")
+    assert few.stopped[0].startswith("the smallest gap: ")
+
+
+def test_within_limits_a_tree_found_so_far_is_an_alternative():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space = adtc.Space(max_depth=3, relminsup=0.1)
+    few = adtc.audit(data, space, floor="acc >= 0.71", monitor=adtc.Monitor(memory_limit=2_000))
+    assert few.baseline.metrics["acc"] < adtc.optimize(data, space, maximize="acc").value
+    assert not few.baseline.proved
+    assert "the most accurate tree found that reaches the floor" in str(few)
+    assert (few.exists, few.count, few.every.least, few.status) == (True, None, None, "partial")
+    assert few.best.metrics["dp"] < few.baseline.metrics["dp"]
+    told = few.to_json()["best"]
+    assert (told["proved"], told["status"]) == (False, "partial")
+    assert few.shown[0].roles == ("smallest gap found",)
+
+
+def test_whoever_stops_an_audit_gets_what_is_known():
+    data, _ = loans()
+    monitor = adtc.Monitor(exact=False)
+    every = Inquiry(data, SPACE, decision="approved", monitor=monitor).run()
+    found = monitor.finished("the run was interrupted: let it run longer")
+    assert (found.exists, found.count) == (every.exists, every.count)
+    assert (found.status, found.stopped) == (
+        "partial",
+        ("the run was interrupted: let it run longer",),
+    )
+
+
 def test_an_inquiry_can_be_read_while_it_runs():
     data, _ = loans()
     inquiry = Inquiry(data, SPACE, decision="approved")

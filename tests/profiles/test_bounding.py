@@ -20,7 +20,11 @@ def counted(good, x: str, y: str, cell) -> int:
     """Count listed trees in a cell of two bins."""
 
     def within(value, one) -> bool:
-        if value is None or value < one.low:
+        if value is None or one.kind == "undefined":
+            return value is None and one.kind == "undefined"
+        if one.kind == "above":
+            return value > one.low
+        if one.kind == "range" and value < one.low:
             return False
         return value <= one.high if one.closed else value < one.high
 
@@ -44,8 +48,11 @@ def test_brackets_hold_what_the_oracle_counts(question, width, drawn):
     for x, row in zip(table.x_bins, table.cells, strict=True):
         for y, cell in zip(table.y_bins, row, strict=True):
             assert counted(good, *metrics, (x, y)) in cell
+    every = sum(counted(good, *metrics, (x, y)) for x in table.x_bins for y in table.y_bins)
+    assert every == len(good)  # each tree has its place, outside of the edges and undefined, too
     if width == 0.001:
         assert found.status == "exact"
+        assert all(cell.status == "exact" for row in table.cells for cell in row)
 
 
 @pytest.mark.parametrize("where", [None, "acc >= 0.7", "acc >= 0.7 and dp <= 0.05", "f1 >= 0.7"])

@@ -298,3 +298,11 @@ def test_function_and_method_agree():
     profile = small()
     by_function, by_method = crosstab(profile, "acc", "dp"), profile.crosstab("acc", "dp")
     assert by_function.counts == by_method.counts
+
+
+def test_a_list_of_two_lists_is_a_pair():
+    edges = [1, 2, 3], [0, 0.5, 1]
+    data = adtc.load_dataset("german-credit", nbins=2)
+    made = adtc.profile(data, adtc.Space(max_depth=1, relminsup=0.2), ["size", "acc"])
+    one, two = (made.crosstab("size", "acc", bins=bins) for bins in (list(edges), edges))
+    assert (one.x_bins, one.y_bins, one.counts) == (two.x_bins, two.y_bins, two.counts)

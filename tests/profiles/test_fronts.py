@@ -2,6 +2,7 @@
 
 import itertools
 import time
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -253,3 +254,22 @@ def test_own_metrics_are_criteria():
     whole = adtc.profile(data, space, ["cost", "size"], define=define)
     expected = whole.pareto(minimize=["cost", "size"])
     assert (front.points, front.trees) == (expected.points, expected.trees)
+
+
+def test_without_any_point_the_front_is_that_of_a_small_depth():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    space, goals = adtc.Space(max_depth=3, relminsup=0.1), {"maximize": "acc", "minimize": "dp"}
+    few = adtc.pareto(data, space, **goals, monitor=adtc.Monitor(memory_limit=2_000))
+    shallow = adtc.pareto(data, replace(space, max_depth=2), **goals)
+    assert (few.status, few.finished) == ("partial", "depth at most 2")
+    assert few.points == shallow.points
+    assert few.to_json()["finished"] == "depth at most 2"
+    assert few.record.conventions["max_depth"] == 2
+    alone = adtc.pareto(data, space, **goals, monitor=adtc.Monitor(memory_limit=2_000, exact=True))
+    assert (alone.status, alone.points, alone.finished) == ("partial", (), None)
+
+
+def test_the_trees_of_some_points_are_no_number_of_all():
+    front = adtc.profiles.pareto.Front((), ("size",), ((1,),), (2,), stopped="out of time")
+    assert (front.count.lower, front.count.upper, front.count.status) == (2, None, "partial")
+    assert front.to_json()["count"] is None

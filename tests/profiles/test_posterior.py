@@ -397,6 +397,17 @@ def test_a_run_can_be_cancelled_and_limited():
     with pytest.raises(CancelledError):
         adtc.posterior(small(), adtc.Space(), monitor=monitor)
     with pytest.raises(TooLargeError, match="time limit"):
-        adtc.posterior(small(), adtc.Space(), monitor=adtc.Monitor(time_limit=1e-9))
+        adtc.posterior(small(), adtc.Space(), monitor=adtc.Monitor(time_limit=1e-9, exact=True))
     with pytest.raises(TooLargeError, match="the table of subproblems would need"):
-        adtc.posterior(small(), adtc.Space(), monitor=adtc.Monitor(memory_limit=100))
+        adtc.posterior(small(), adtc.Space(), monitor=adtc.Monitor(memory_limit=100, exact=True))
+
+
+@pytest.mark.parametrize(("memory", "depth"), [(100, 0), (1_000, 2)])
+def test_within_limits_the_posterior_is_that_of_the_deepest_depth_that_fits(memory, depth):
+    space, monitor = adtc.Space(max_depth=3), adtc.Monitor(memory_limit=memory)
+    found = adtc.posterior(small(), space, monitor=monitor)
+    assert (found.status, found.record.details["finished"]) == ("partial", f"depth at most {depth}")
+    assert "the table of subproblems would need" in found.record.details["stopped"]
+    expected = adtc.posterior(small(), adtc.Space(max_depth=depth))
+    assert (found.log_evidence, found.space) == (expected.log_evidence, expected.space)
+    assert found.best.tree == expected.best.tree

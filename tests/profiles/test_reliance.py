@@ -14,7 +14,8 @@ import adtc
 import oracle
 from adtc import _core
 from adtc.engine.circuit import core_circuit
-from adtc.errors import QueryError, TooLargeError
+from adtc.errors import LimitError, QueryError, TooLargeError
+from adtc.profiles import reliance
 from adtc.profiles.reliance import reliance_range
 from adtc.show.ranges import range_data
 from strategies import problems
@@ -309,3 +310,41 @@ def test_a_saved_profile_keeps_reliance(tmp_path):
 def test_mishaps(ask, message):
     with pytest.raises(adtc.ADTCError, match=message):
         ask()
+
+
+def test_within_limits_trees_of_a_smaller_depth_are_no_exact_range(monkeypatch):
+    data = adtc.load_dataset("german-credit", nbins=2)
+    good = adtc.profile(
+        data, adtc.Space(max_depth=3, relminsup=0.1), ["error"], where="acc >= 0.72"
+    )
+    monkeypatch.setattr("adtc.profiles.reliance.switched_errors", lambda *args: ())
+    honest = reliance._GoodTrees.profile
+
+    def shallow(self, column):
+        return honest(
+            dataclasses.replace(self, options={"monitor": adtc.Monitor(memory_limit=2_000)}), column
+        )
+
+    monkeypatch.setattr(reliance._GoodTrees, "profile", shallow)
+    source = good.need_source("this test")
+    found = adtc.reliance(source.data, source.space, "acc >= 0.72", columns=["duration"])
+    assert [one.status for one in found] == ["partial"]
+
+
+def test_a_limit_is_not_taken_for_a_filtered_profile():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    good = adtc.profile(
+        data, adtc.Space(max_depth=3, relminsup=0.1), ["error"], where="acc >= 0.72"
+    )
+    few = adtc.Monitor(memory_limit=2_000)
+    with pytest.raises(LimitError):
+        good.leave_one_out(monitor=few)
+    with pytest.raises(LimitError):
+        reliance.ranges_of_profile(good, monitor=few)
+
+
+def test_no_part_of_the_answer_is_offered_for_all():
+    data = adtc.load_dataset("german-credit", nbins=2)
+    monitor = adtc.Monitor(exact=False)
+    adtc.reliance(data, adtc.Space(2, relminsup=0.2), "acc >= 0.7", monitor=monitor)
+    assert monitor.finished is None

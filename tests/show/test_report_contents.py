@@ -4,6 +4,7 @@ import html
 import re
 from datetime import UTC, datetime
 from fractions import Fraction
+from math import log10
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from adtc.engine.query import Question
 from adtc.errors import LimitError, QueryError
 from adtc.profiles import Profile
 from adtc.profiles.audits.rates import group_counts
-from adtc.show import groups
+from adtc.show import groups, sections
 from adtc.show.exhibits import best_trees, spread_over
 from adtc.show.report import report_html
 
@@ -100,7 +101,9 @@ def test_a_partial_count_names_the_bracket_of_what_was_asked(
     said = shown(part(report_html(made), "finding"))
     upper = made.record.details["upper"]
     assert "A limit stopped the run: this is exact for depth at most 2. Of depth at most 4" in said
-    assert f"there are between {made.count:,} and {upper:,} trees." in said
+    assert f"there are between {made.total:,} and {upper:,} trees." in said
+    monkeypatch.setattr(sections, "_LONG", 2)
+    assert f"About 10<sup>{log10(made.total):.2f}</sup>. " in report_html(made)
     some = shown(part(report_html(made, where="acc >= 0.6"), "finding"))
     assert "exact for depth at most 2, a part of what was asked." in some
 

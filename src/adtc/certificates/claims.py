@@ -26,7 +26,7 @@ from adtc.engine.query import Space
 from adtc.engine.questions import count, exists, optimize
 from adtc.engine.results import Optimum
 from adtc.engine.run import Engine
-from adtc.errors import NotExactError, QueryError, UnknownColumnError, unknown
+from adtc.errors import QueryError, UnknownColumnError, unknown
 
 Claim = Literal["count", "existence", "optimum", "none"]
 CLAIMS = ("count", "existence", "optimum", "none")
@@ -73,6 +73,8 @@ def certify(
     ------
     QueryError
         Where the claim is not true, and so cannot be certified.
+    LimitError
+        Where it cannot be proved within the limits of time and memory.
 
     Examples
     --------
@@ -157,22 +159,32 @@ class _Maker:
     space: Space
     define: dict[str, str]
     engine: Engine
-    monitor: Monitor | None
+    monitor: Monitor
     command: str | None
     further: tuple[tuple[str, Data], ...] = ()
 
     @classmethod
     def of(
-        cls, data: Data, space: Space, *, define: Mapping[str, str] | None, **run: Any
+        cls,
+        data: Data,
+        space: Space,
+        *,
+        define: Mapping[str, str] | None,
+        monitor: Monitor | None,
+        **run: Any,
     ) -> "_Maker":
-        """Certify the first table; the tree shown is scored on the others."""
+        """Certify the first table; the tree shown is scored on the others.
+
+        Within limits what is not exact is refused: only what is proved can be certified.
+        """
         if space.required or space.root or space.max_variables is not None:
             raise QueryError(
                 "a certificate's class cannot say which tests come first or must be, or how many "
                 "columns a tree tests: leave out 'root', 'required' and 'max_variables', or ban "
                 "columns."
             )
-        return cls(_alone(data), space, _texts(define), further=data.tables, **run)
+        strict = (monitor or Monitor()).strict()
+        return cls(_alone(data), space, _texts(define), monitor=strict, further=data.tables, **run)
 
     def number(self, where: str | None, sure: str | None) -> Certificate:
         """Certify how many trees there are; none is a claim of its own."""
@@ -273,13 +285,7 @@ class _Maker:
         return {"column": baseline, "metrics": writer.scores(tree, decided, metrics, shape=False)}
 
     def _best(self, where: str | None, sense: str, term: str) -> Optimum:
-        best = optimize(self.data, self.space, where=where, **{sense: term, **self._run()})
-        if not best.proved:
-            raise NotExactError(
-                f"that {best.value} is the best {term} is not proved, so it cannot be certified: "
-                f"raise the limit of time or memory."
-            )
-        return best
+        return optimize(self.data, self.space, where=where, **{sense: term, **self._run()})
 
     def _run(self) -> dict[str, Any]:
         return {"define": self.define, "engine": self.engine, "monitor": self.monitor}

@@ -19,7 +19,7 @@ from adtc.cli.options import (
     TABLE,
     TREES,
 )
-from adtc.cli.running import begun, watched
+from adtc.cli.running import begun, watched, watched_beside
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,6 +111,21 @@ class Asked:
         monitor = self.monitor()
         return watched(lambda: work(monitor), monitor)
 
+    def beside(self, work: "Callable[[Monitor], T]") -> T | None:
+        """Do what an answer can do without under what is left of the limits; None if too large.
+
+        Where only exact answers count, it is a part of the answer like any other.
+        """
+        from adtc.errors import TooLargeError
+
+        if self.limits["exact"]:
+            return self.under_limits(work)
+        try:
+            monitor = self.monitor()
+        except TooLargeError:
+            return None
+        return watched_beside(lambda: work(monitor), monitor)
+
     def announce(self, data: "Data", *, constrained: bool = False) -> None:
         """Say on stderr that a run will take long, unless limits or --quiet are given."""
         from adtc.engine.forecast.announcing import announcement
@@ -129,6 +144,14 @@ class Asked:
         given: str | None = self.reading.get("target")
         return given or own.get(self.table)
 
+    @property
+    def time_left(self) -> float | None:
+        """Return the seconds that are left for all parts of the run; None without a limit."""
+        from adtc.engine.monitor import Monitor
+
+        limit, spare = (self.limits.get(name) for name in ("time_limit", "spare"))
+        return Monitor(time_limit=limit, spare=spare or 0.0, started=self.started).time_left
+
     def monitor(self) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together.
 
@@ -136,13 +159,13 @@ class Asked:
         """
         from adtc import _core
         from adtc.engine.monitor import Monitor
-        from adtc.errors import QueryError
+        from adtc.errors import LimitError
 
         limits = self.limits
         if (most := limits.get("memory_limit")) is not None:
             held = _core.resident_bytes()
             if most < held + _ROOM:
-                raise QueryError(
+                raise LimitError(
                     f"--memory-limit is {most / 1e6:,.0f} MB, but the program and the table alone "
                     f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
                 )

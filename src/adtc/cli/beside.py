@@ -3,6 +3,7 @@
 Who gets how much of the time is told in `adtc.engine.forecast.sharing`.
 """
 
+import gc
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -143,9 +144,21 @@ def _drawn(
 
 def _drawn_after(asked: Asked, data: "Data", metrics: list[str], most: float) -> Drawn | None:
     """Estimate what a limit left open, in the time that is left."""
-    left = asked.monitor().time_left
+    from adtc import _core
+    from adtc.cli.running import note_interrupt
+    from adtc.errors import TooLargeError
+
+    gc.collect()
+    _core.return_memory()  # what the exact run held is there for the estimate
+    left = asked.time_left
     seconds = most if left is None else min(left, most)
-    return _drawn(asked, data, metrics, asked.space().max_depth, seconds)
+    try:
+        return _drawn(asked, data, metrics, asked.space().max_depth, seconds)
+    except TooLargeError:  # what is exact holds all the memory
+        return None
+    except KeyboardInterrupt:  # what is exact is finished
+        note_interrupt()
+        return None
 
 
 def with_drawn(
@@ -159,7 +172,7 @@ def with_drawn(
         return number, None
     drawn = first
     if drawn is None:
-        limited = asked.monitor().time_limit
+        limited = asked.limits.get("time_limit")
         drawn = _drawn_after(asked, data, metrics, BESIDE if limited is None else limited)
     return (number, None) if drawn is None else (number.tightened(drawn.known), drawn)
 

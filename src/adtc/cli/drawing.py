@@ -61,12 +61,13 @@ def draw(
                 _tree_json(one, model, few) for one, model in zip(drawn, models, strict=True)
             ],
             "seed": drawn[0].seed if drawn else None,
-            "count": source.profile.count,
+            **source.profile.count.to_json(),
             "files": files,
             **source.json(),
         },
         [
             Line(picking.heading(source, drawn), "bold"),
+            *text.limit_lines(source.profile.record),
             *(
                 line
                 for one, model in zip(drawn, models, strict=True)
@@ -158,7 +159,7 @@ def _tree_json(drawn: "DrawnTree", model: "TreeModel", small: int) -> dict[str, 
 def _lines(drawn: "DrawnTree", model: "TreeModel", source: Opened, small: int) -> list[Line]:
     return [
         Line(""),
-        Line(f"tree {drawn.rank:,} of {source.profile.count:,}", "bold"),
+        Line(f"tree {drawn.rank:,} of {source.profile.total:,}", "bold"),
         *(Line(f"  {rule.text}", "cyan") for rule in model.rules(small=small)),
         Line(f"  {text.metric_line(drawn.metrics).text}"),
     ]

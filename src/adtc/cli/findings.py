@@ -25,11 +25,11 @@ def sentences(path: Path) -> list[str]:
 
 def _better(profile: "Profile") -> str:
     always = _always(profile)
-    better = profile.where(f"acc > {always}").count
-    _check(profile, None, profile.count)
+    better = profile.where(f"acc > {always}").total
+    _check(profile, None, profile.total)
     _check(profile, f"acc > {always}", better)
     return (
-        f"There are {profile.count:,} such trees, and {better:,} of them are right more often than "
+        f"There are {profile.total:,} such trees, and {better:,} of them are right more often than "
         f"the rule that nobody earns more than 50,000 dollars, which is right for "
         f"{percent(always)} of the people."
     )
@@ -44,7 +44,7 @@ def _price(profile: "Profile") -> str:
     _check(profile, f"acc = {best} and dp < {gap}", 0)
     _check(profile, f"{near} and dp < {least}", 0)
     reached = profile.where(f"{near} and dp = {least}")
-    _check(profile, f"{near} and dp = {least}", reached.count)
+    _check(profile, f"{near} and dp = {least}", reached.total)
     return (
         f"The trees that are right most often ({percent(best)}) say 'more' of one sex at least "
         f"{_points(gap)} more often than of the other; giving up {_points(GIVEN_UP)} of accuracy "
@@ -56,11 +56,11 @@ def _narrow(profile: "Profile") -> str:
     always = _always(profile)
     better = profile.where(f"acc > {always}")
     fair = better.where(f"dp <= {NARROW}")
-    _check(profile, f"acc > {always} and dp <= {NARROW}", fair.count)
+    _check(profile, f"acc > {always} and dp <= {NARROW}", fair.total)
     best = _largest(fair, "acc")
     _check(profile, f"acc > {best} and dp <= {NARROW}", 0)
     return (
-        f"Of the {better.count:,} trees that beat that rule, {fair.count:,} keep women and men "
+        f"Of the {better.total:,} trees that beat that rule, {fair.total:,} keep women and men "
         f"within {_points(NARROW)} of each other; the best of them is right for {percent(best)}."
     )
 

@@ -55,6 +55,7 @@ class Found:
     def _head(self) -> str:
         front = self.front
         points = f"{len(front):,} {'point' if len(front) == 1 else 'points'} of the front"
+        points += f" of {front.finished}" if front.finished else ""
         status = front.status
         if front.stopped is not None:
             return f"{points} ({status}): {front.stopped}"
@@ -64,7 +65,7 @@ class Found:
             return f"no tree {self._does()} all criteria defined ({status}, proved)"
         among = "" if self.among is None else f", among {text.trees(self.among)}"
         if front.counted:
-            return f"{text.trees(front.count)} on {points}{among} ({status})"
+            return f"{text.trees(int(front.count))} on {points}{among} ({status})"
         return f"{points}{among} ({status}, proved; --json has a tree for each)"
 
     def _does(self) -> str:
@@ -77,7 +78,7 @@ def of_profile(asked: Asked, goals: Goals) -> Found:
     source = opened(asked, lambda data: (), circuit=False)
     chosen = source.chosen
     front = chosen.pareto(**goals)
-    return Found(front, chosen.count, ({}, []), source.json(), source.footer())
+    return Found(front, chosen.total, ({}, []), source.json(), source.footer())
 
 
 def of_table(asked: Asked, goals: Goals, counts: bool) -> Found:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from adtc.cli.asking import Asked
 from adtc.cli.output import Line
-from adtc.cli.running import watched
+from adtc.cli.running import watched_beside
 
 if TYPE_CHECKING:
     from adtc.data import Data
@@ -45,10 +45,11 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
     from adtc.engine.monitor import Monitor
     from adtc.engine.nearest import nearest
     from adtc.engine.questions import exists
-    from adtc.errors import TooLargeError
 
     memory = min(BYTES, asked.limits.get("memory_limit", BYTES))
-    limits = {**asked.limits, "time_limit": SECONDS, "memory_limit": memory, "exact": True}
+    left = asked.time_left
+    seconds = SECONDS if left is None else max(0.0, min(SECONDS, left))
+    limits = {**asked.limits, "time_limit": seconds, "memory_limit": memory, "exact": True}
     monitor = Monitor(**limits)
     options: dict[str, Any] = {"engine": asked.engine, "monitor": monitor, "define": asked.define}
     about = data, asked.space(), asked.where or "true"
@@ -58,7 +59,4 @@ def _found(asked: Asked, data: "Data", sure: bool) -> "tuple[Nearest, ...]":
             return ()
         return nearest(*about, **options)
 
-    try:
-        return watched(ask, monitor)
-    except TooLargeError:
-        return ()
+    return watched_beside(ask, monitor) or ()

@@ -63,7 +63,7 @@ class Picking:
         if not self.goals and self.pick in (None, "uniform"):
             return source.profile.draw(n, where=source.where, seed=self.seed)
         chosen = source.chosen
-        if not chosen.count:
+        if not chosen.total:
             what = f"'{source.where}'" if source.where else "the constraints of this profile"
             raise QueryError(f"no tree satisfies {what}, so there is none to show: ask for less.")
         if self.pick == "spread":
@@ -86,7 +86,7 @@ class Picking:
 
     def heading(self, source: Opened, found: "Sequence[DrawnTree]") -> str:
         """Say how the trees were chosen and from how many."""
-        n, count = text.trees(len(found)), source.profile.count
+        n, count = text.trees(len(found)), source.profile.total
         if self.ranks:
             how = f"{n} by rank"
         elif self.goals:
@@ -97,7 +97,8 @@ class Picking:
         elif self.pick == "different":
             how = f"{n} that predict differently"
         else:
-            among = source.chosen.count if source.where else count
+            among = source.chosen.total if source.where else count
             how = f"{n} drawn, each of {among:,} with the same probability"
         seeded = f" (seed {found[0].seed})" if found and found[0].seed is not None else ""
-        return f"{how}{seeded}; ranks run from 0 to {count - 1:,}"
+        status = source.profile.record.status_text
+        return f"{how}{seeded}; ranks run from 0 to {count - 1:,} ({status})"

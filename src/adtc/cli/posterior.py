@@ -144,12 +144,15 @@ def _summary(found: "Posterior") -> list[Line]:
     prior = found.prior
     of = "" if prior.name == "flat" else f", alpha {prior.alpha:g}, beta {prior.beta:g}"
     rho = ", ".join(f"{r:g}" for r in dict.fromkeys(prior.rho))
+    finished = found.record.details.get("finished")
+    status = f"{found.status}, for {finished}" if finished else found.status
     lines = [
         Line(
-            f"log evidence = {found.log_evidence:.6f} ({found.status}: relative error of the "
+            f"log evidence = {found.log_evidence:.6f} ({status}: relative error of the "
             f"evidence at most {found.relative_error:.1e})",
             "bold",
         ),
+        *text.limit_lines(found.record),
         Line(f"prior {prior.name}{of}, rho {rho}{_mass(found)}"),
     ]
     likely = sorted(found.inclusion.items(), key=lambda pair: -pair[1])

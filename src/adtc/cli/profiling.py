@@ -79,13 +79,13 @@ def profile(
     asked.announce(data)
     asked = replace(asked, run={**asked.run, "exact_means": exact_means})
     made, first = beside.profile_within(asked, data, wanted)
-    number, drawn = beside.with_drawn(made.asked_count, first, asked, data, wanted)
+    number, drawn = beside.with_drawn(made.count, first, asked, data, wanted)
     made.record.details["made"] = provenance(asked.table)
     ranges = [made.moments(name, exact=exact_means) for name in made.names]
     kept = made.source is not None if circuit is None else circuit
     nearest, near = nearest_report(asked, data) if number.upper == 0 else ({}, [])
     path = None if interrupted() else path
-    losses = _losses(made) if made.count else []
+    losses = _losses(made) if made.total else []
     guess = beside.of_asked(drawn)
     if path is not None and guess is not None:
         guess.record.details["made"] = made.record.details["made"]
@@ -115,7 +115,7 @@ def profile(
             *text.limit_lines(made.record),
             *near,
             *beside.beside_lines(drawn, made.record.details.get("finished")),
-            *(_range_lines(ranges) if made.count else []),
+            *(_range_lines(ranges) if made.total else []),
             *([Line("")] if losses else []),
             *(Line(one.to_text()) for one in losses),
             *_saved_lines(path, kept, guess),

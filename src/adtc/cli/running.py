@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar, cast
 
-from adtc.errors import LimitError
+from adtc.errors import LimitError, TooLargeError
 
 if TYPE_CHECKING:
     from adtc.engine.monitor import Monitor, Progress
@@ -77,6 +77,19 @@ def watched(work: Callable[[], T], monitor: "Monitor") -> T:
     return results[0]
 
 
+def watched_beside(work: Callable[[], T], monitor: "Monitor") -> T | None:
+    """Do what an answer can do without; None if a limit or Ctrl-C ends it, or one did before."""
+    if interrupted():
+        return None
+    try:
+        return watched(work, monitor)
+    except TooLargeError:
+        return None
+    except KeyboardInterrupt:
+        note_interrupt()
+        return None
+
+
 def _tell(monitor: "Monitor") -> None:
     """Say what is new about the checkpoint."""
     if monitor.checkpoint is not None:
@@ -101,9 +114,14 @@ def _finished(monitor: "Monitor", reason: BaseException) -> Any:
     assert monitor.finished is not None
     if isinstance(reason, LimitError):
         return monitor.finished(str(reason))
+    note_interrupt()
+    return monitor.finished("the run was interrupted: let it run longer, or ask for less")
+
+
+def note_interrupt() -> None:
+    """Remember that somebody stopped the run, and say that what is finished follows."""
     _interrupts.append("Ctrl-C")
     print("adtc: stopped; this is what was finished.", file=sys.stderr, flush=True)
-    return monitor.finished("the run was interrupted: let it run longer, or ask for less")
 
 
 def count_from_start() -> None:

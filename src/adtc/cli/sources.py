@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,11 +18,13 @@ from adtc.cli.saved import is_saved
 
 if TYPE_CHECKING:
     from adtc.data import Data
+    from adtc.engine.monitor import Monitor
     from adtc.engine.results import Number
     from adtc.profiles import Profile
     from adtc.profiles.inexact.ranged import Ranged
 
 
+T = TypeVar("T")
 SOURCES = """\
 SOURCE is a profile saved by `adtc profile -o`, or a TABLE: a bundled name (see `adtc datasets`) or
 the path of a CSV or Parquet file. For a table all that is needed is computed first; the options of
@@ -62,7 +64,7 @@ class Opened:
 
         from adtc.engine.results import Count
 
-        known = self.profile.asked_count
+        known = self.profile.count
         if isinstance(known, Count):
             found = Count(count)
             found.record = known.record
@@ -115,6 +117,31 @@ def opened_any(
     if isinstance(loaded, Profile):
         return Opened(loaded, asked.where, asked.table)
     return loaded.where(asked.where)
+
+
+def opened_and_read(
+    asked: Asked,
+    metrics: "Callable[[Data], Sequence[str]]",
+    read: "Callable[[Profile, Monitor], T]",
+) -> tuple[Opened, T]:
+    """Open a source as `opened` does, and read something off the trees that are asked for.
+
+    Of a table both are of the deepest depth for which both fit into the limits.
+    """
+    from adtc.profiles.making import profile_and_read
+
+    if is_saved(asked.table):
+        source = opened(asked, metrics)
+        return source, asked.under_limits(lambda monitor: read(source.chosen, monitor))
+    data = asked.data()
+    about = data, asked.space(), list(metrics(data)), read
+    both: tuple[Opened, T] = asked.answer(
+        profile_and_read,
+        *about,
+        where=asked.where,
+        give=lambda made, found: (Opened(made, None, None, data), found),
+    )
+    return both
 
 
 def load_exact(path: str) -> "Profile":

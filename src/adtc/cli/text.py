@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 LONGEST = 60  # digits that a person may still want to see
 SHORT = 15  # characters of a fraction that still tell a person something
 Value = Fraction | int | None
+NOT_FOUND = "not found within the limits"
 ENGINES = {"spec": "specification"}  # by the name that a record has; others are words already
 
 

@@ -1,6 +1,7 @@
 """The command about variables: which columns good trees need, and what the others cost."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,10 +10,12 @@ from adtc.cli.asking import Asked
 from adtc.cli.options import FILE, OUTPUT, Option
 from adtc.cli.output import Answer, Line
 from adtc.cli.profiling import check_picture, picture
-from adtc.cli.sources import opened, source_command
+from adtc.cli.sources import opened_and_read, source_command
 
 if TYPE_CHECKING:
     from adtc.cli.sources import Opened
+    from adtc.engine.monitor import Monitor
+    from adtc.profiles import Profile
     from adtc.profiles.reliance import RelianceRange, RelianceRanges
     from adtc.profiles.variables import Variables
 
@@ -38,47 +41,63 @@ def variables(
     check_picture(plot, asked.table)
     check_picture(reliance_plot, asked.table, "--reliance-plot")
     _check_of(reliance_of, reliance_plot)
-    source = opened(asked, lambda data: ["error", "size"])
-    found = asked.under_limits(
-        lambda monitor: source.profile.variables(source.where, monitor=monitor)
-    )
-    asked.under_limits(lambda monitor: (found.least_errors, found.minimal_sets))
-    numbers, refused = asked.under_limits(lambda monitor: _by_number(found))
+    source, found = opened_and_read(asked, lambda data: ["error", "size"], _read)
+    number = source.number(found.total)
+    numbers, refused = asked.beside(lambda monitor: _by_number(found)) or (None, text.NOT_FOUND)
+    nearest, near = source.nearest_report(asked) if number.upper == 0 else ({}, [])
+    if asked.beside(lambda monitor: found.costs) is None:
+        found.left_out = text.NOT_FOUND
     wanted = reliance or (reliance_plot is not None and reliance_of is None)
-    ranges = _reliance(asked, source) if wanted and found.total else None
+    ranges, lost = None, False
+    if wanted and found.total:
+        ranges = asked.beside(lambda monitor: _reliance(asked, source, monitor))
+        lost = ranges is None
     if plot is not None:
         found.plot().save(plot)
-    if reliance_plot is not None:
-        _draw_reliance(asked, source, ranges, reliance_of, reliance_plot)
-    files = [str(path) for path in (plot, reliance_plot) if path is not None]
+    if reliance_plot is not None and not lost:
+        lost = not _draw_reliance(asked, source, ranges, reliance_of, reliance_plot)
+    drawn = None if lost else reliance_plot
+    files = [str(path) for path in (plot, drawn) if path is not None]
     told_ranges = ranges if reliance and ranges is not None else ()
-    nearest, near = ({}, []) if found.total else source.nearest_report(asked)
     return Answer(
         {
             **_with_reliance(found.to_json(), told_ranges),
             "by_number": numbers,
             **({"by_number_refused": refused} if refused else {}),
+            **({"reliance_refused": text.NOT_FOUND} if lost else {}),
             **nearest,
             **source.json(),
         },
         [
-            text.answer(found.total, found.status),
+            text.answer(number, found.status),
+            *text.limit_lines(source.profile.record),
             *near,
             *(_lines(found, numbers, refused) if found.total else []),
             *_reliance_lines(told_ranges),
+            *([Line(""), Line(f"model reliance: {text.NOT_FOUND}")] if lost else []),
             *text.files(files),
             *source.footer(),
         ],
     )
 
 
-def _reliance(asked: Asked, source: "Opened") -> "RelianceRanges":
+def _read(made: "Profile", monitor: "Monitor") -> "Variables":
+    """Find what the answer cannot do without."""
+    found = made.variables(monitor=monitor)
+    assert found.minimal_sets is not None  # found now, while there is time
+    return found
+
+
+def _reliance(asked: Asked, source: "Opened", monitor: "Monitor") -> "RelianceRanges":
     """Find the range of reliance on every column, among the trees that were asked for."""
     import adtc
     from adtc.errors import QueryError
 
     if source.data is not None:
-        return asked.answer(adtc.reliance, source.data, asked.space(), asked.where)
+        depth = source.profile.record.conventions["max_depth"]  # that of the variables
+        space = replace(asked.space(), max_depth=depth)
+        options: dict[str, Any] = {"define": asked.define, "engine": asked.engine}
+        return adtc.reliance(source.data, space, asked.where, **options, monitor=monitor)
     of, own = source.profile.need_source("reliance"), source.profile.record.question
     if source.where is not None and ("least(" in source.where or "largest(" in source.where):
         raise QueryError(
@@ -87,9 +106,7 @@ def _reliance(asked: Asked, source: "Opened") -> "RelianceRanges":
         )
     parts = [f"({part})" for part in (own.get("where"), source.where) if part is not None]
     where, define = " and ".join(parts) or None, own.get("define")
-    return asked.under_limits(
-        lambda monitor: adtc.reliance(of.data, of.space, where, define=define, monitor=monitor)
-    )
+    return adtc.reliance(of.data, of.space, where, define=define, monitor=monitor)
 
 
 def _check_of(column: str | None, plot: Path | None) -> None:
@@ -101,17 +118,18 @@ def _check_of(column: str | None, plot: Path | None) -> None:
 
 def _draw_reliance(
     asked: Asked, source: "Opened", ranges: "RelianceRanges | None", column: str | None, path: Path
-) -> None:
-    """Draw the ranges of all columns, or the errors against the reliance on one."""
+) -> bool:
+    """Draw the ranges of all columns, or the errors against the reliance on one, if they fit."""
     from adtc.profiles.reliance import RelianceRanges
 
     if column is None:
         (RelianceRanges() if ranges is None else ranges).plot().save(path)
     else:
-        chosen = asked.under_limits(
-            lambda monitor: source.profile.reliance(column, where=source.where)
-        )
+        chosen = asked.beside(lambda monitor: source.profile.reliance(column, where=source.where))
+        if chosen is None:
+            return False
         chosen.plot().save(path)
+    return True
 
 
 def _with_reliance(fields: dict[str, Any], ranges: "Sequence[RelianceRange]") -> dict[str, Any]:

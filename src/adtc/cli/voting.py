@@ -1,5 +1,6 @@
 """The command about people: how all good trees together vote on each row."""
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from adtc.cli.options import FILE, OUTPUT, Option, integer, ranks
 from adtc.cli.output import Answer, Line, check_output
 from adtc.cli.profiling import check_picture, picture
 from adtc.cli.saved import is_saved
-from adtc.cli.sources import Opened, opened, source_command
+from adtc.cli.sources import Opened, opened_and_read, source_command
 
 if TYPE_CHECKING:
     from adtc.profiles.people import VoteShares
@@ -96,10 +97,13 @@ def votes(
     _check_multiplicity(multiplicity, asked, wanted)
     frame = None if wanted.new is None else _new_rows(asked, wanted.new)
     asked = _with_reference(asked, wanted)
-    source = opened(asked, lambda data: _metrics(asked, wanted, multiplicity is not None))
-    found = asked.under_limits(
-        lambda monitor: source.chosen.vote_shares(frame, gibbs=wanted.gibbs, monitor=monitor)
+    source, found = opened_and_read(
+        asked,
+        lambda data: _metrics(asked, wanted, multiplicity is not None),
+        lambda made, monitor: made.vote_shares(frame, gibbs=wanted.gibbs, monitor=monitor),
     )
+    found.record.status = source.profile.status
+    found.record.details |= source.profile.record.details
     _check_rows(wanted.rows, len(found))
     report = _Report(asked, source, found, wanted)
     if path is not None:
@@ -108,7 +112,7 @@ def votes(
     curves: dict[str, Any] = {}
     if multiplicity is not None:
         curves["multiplicity"] = _plot_multiplicity(asked, source, wanted, multiplicity)
-        files.append(str(multiplicity))
+        files += [str(multiplicity)] if curves["multiplicity"] else []
     return Answer(
         {
             **report.json(),
@@ -134,14 +138,15 @@ class _Report:
         self.votes, self.wanted = votes, wanted
         self.measures: dict[str, PersonMeasure | PeopleShare] = votes.summary()
         self.discrepancy: Discrepancy | None = None
-        self.nearest, self.near = ({}, []) if votes.total else source.nearest_report(asked)
+        none = not votes.total and votes.status == "exact"
+        self.nearest, self.near = source.nearest_report(asked) if none else ({}, [])
         if wanted.kappa is not None:
             self.measures["abstained"] = votes.abstain(wanted.kappa)
         if wanted.baseline is not None:
             self.measures["conflict"] = votes.conflict(wanted.baseline)
             self.measures["ambiguity"] = votes.ambiguity(wanted.baseline, wanted.delta or 0)
             if votes.frame is None and wanted.gibbs is None:
-                self.discrepancy = asked.under_limits(
+                self.discrepancy = asked.beside(
                     lambda monitor: source.chosen.discrepancy(str(wanted.baseline), monitor=monitor)
                 )
 
@@ -169,7 +174,11 @@ class _Report:
         from adtc.profiles.writing import aligned
 
         votes = self.votes
-        lines = [Line(f"{votes.headline} ({votes.status})", "bold"), *self.near]
+        lines = [
+            Line(f"{votes.headline} ({votes.record.status_text})", "bold"),
+            *text.limit_lines(votes.record),
+        ]
+        lines += self.near
         if not votes.total:
             return lines
         table = votes.lines(self.measures)
@@ -261,9 +270,12 @@ def _check_multiplicity(path: Path | None, asked: Asked, wanted: VoteOptions) ->
 def _plot_multiplicity(asked: Asked, source: Opened, wanted: VoteOptions, path: Path) -> Any:
     """Draw ambiguity and discrepancy by tolerance; return them for programs."""
     baseline = str(wanted.baseline)
-    found = asked.under_limits(
+    found = asked.beside(
         lambda monitor: source.chosen.multiplicity_curve(baseline, monitor=monitor)
     )
+    if found is None:
+        print(f"adtc: '{path}' is not written: {text.NOT_FOUND}.", file=sys.stderr, flush=True)
+        return None
     found.plot().save(path)
     return found.to_json()
 

@@ -102,8 +102,8 @@ class Building:
             at = None  # it was fixed meanwhile: the next one is meant
         view: View = {
             "count": str(count),
-            "of": str(builder.profile.count),
-            "share": views.share_text(count, builder.profile.count),
+            "of": str(builder.profile.total),
+            "share": views.share_text(count, builder.profile.total),
             "best": None,
             "places": self._places(builder),
             "at": None,

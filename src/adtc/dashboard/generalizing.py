@@ -50,7 +50,7 @@ class Generalizing:
             good_by=found.defined_by,
             limit=str(limit),
             losing=str(losing),
-            losing_share=views.share_text(losing, found.profile.count),
+            losing_share=views.share_text(losing, found.profile.total),
             steps=[[float(at), str(n)] for at, n in found.steps()],
             undefined=str(found.marginal.as_dict().get(None, 0)),
             largest=views.number_text(found.largest),
@@ -72,7 +72,7 @@ class Generalizing:
         if cell.i >= len(table.x_bins) or cell.j >= len(table.y_bins):
             raise NotFoundError(f"there is no cell {cell.i},{cell.j} in this map.")
         inside = table.select(cell.i, cell.j)
-        if not inside.count:
+        if not inside.total:
             raise NotFoundError("there is no tree in this cell.")
         with self.lock:
             (drawn,) = inside.draw(1, seed=seed)

@@ -255,7 +255,7 @@ class PeoplePanel:
                 "trees": str(found.count),
                 "share": views.share_text(found.count, found.total),
                 "profile_rank": str(self.side.overall(chosen, drawn.rank)),
-                "profile_of": str(self.side.profile.count),
+                "profile_of": str(self.side.profile.total),
             }
 
     def _tests(self, found: Sequence[Deciding], at: int) -> list[View]:

@@ -121,7 +121,7 @@ class Session:
             other = self.sides[1]
             view["compare"] = {
                 "titles": list(self.titles),
-                "count": str(other.profile.count),
+                "count": str(other.profile.total),
                 "question": [list(pair) for pair in words.question(other.profile)],
                 "fingerprint": other.profile.record.data["fingerprint"],
                 "drawable": other.profile.source is not None,
@@ -132,7 +132,7 @@ class Session:
 
     def _open(self) -> str | None:
         """Say what a limit left open, and what was asked for; None if the numbers are exact."""
-        run, asked = self.profile.record, self.profile.asked_count
+        run, asked = self.profile.record, self.profile.count
         if run.status == "exact" or isinstance(asked, int):
             return None
         parts = [f"{name} {run.details[key]}" for name, key in _LIMITS if key in run.details]
@@ -151,7 +151,7 @@ class Session:
 
     def count(self, where: str | None) -> View:
         """Count the trees that satisfy a formula; where there is none, say what comes near."""
-        n, whole = self.sides[0].chosen(where).count, self.profile.count
+        n, whole = self.sides[0].chosen(where).total, self.profile.total
         view: View = {
             "count": str(n),
             "text": views.count_text(n),
@@ -168,7 +168,7 @@ class Session:
         table = self.sides[0].table(selection)
         assert table.profile is not None
         front = views.front_for(table.profile, selection.x, selection.y)
-        view = views.landscape(table, front=front, of=self.profile.count)
+        view = views.landscape(table, front=front, of=self.profile.total)
         view["formulas"] = {
             axis: [None if one.kind == "undefined" else one.condition(name) for one in bins]
             for axis, name, bins in (
@@ -185,12 +185,12 @@ class Session:
         side = self.side(selection.side)
         side.profile.need_source("drawing")
         chosen = self.selected(selection)
-        if not chosen.count:
+        if not chosen.total:
             raise NotFoundError("there is no tree here, so there is none to show.")
-        if rank is not None and rank >= chosen.count:
+        if rank is not None and rank >= chosen.total:
             raise NotFoundError(
                 f"there is no tree with rank {rank:,} here: the ranks are 0 to "
-                f"{chosen.count - 1:,}."
+                f"{chosen.total - 1:,}."
             )
         if row is not None:
             side.check_row(row)
@@ -202,9 +202,9 @@ class Session:
         return {
             **view,
             "best": is_best,
-            "of": str(chosen.count),
+            "of": str(chosen.total),
             "profile_rank": str(side.overall(chosen, drawn.rank)),
-            "profile_of": str(side.profile.count),
+            "profile_of": str(side.profile.total),
             "profile": side.title if len(self.sides) > 1 else None,
         }
 
@@ -224,13 +224,13 @@ class Session:
         with self.lock:
             table = self.table(selection)
             for rank in ranks:
-                if rank >= profile.count:
+                if rank >= profile.total:
                     raise NotFoundError(f"there is no tree with rank {rank:,} in the profile.")
             trees: int | list[DrawnTree] = _TREES
             if ranks:
                 profile.need_source("drawing")
                 trees = [profile.tree(rank) for rank in ranks]
-            elif profile.source is not None and side.chosen(selection.where).count:
+            elif profile.source is not None and side.chosen(selection.where).total:
                 # drawn here, under the lock; else the report says why there is none
                 trees = profile.draw(_TREES, seed=0, where=selection.where)
         shown = {selection.x, selection.y}

@@ -61,7 +61,7 @@ def near_best(profile: Profile) -> tuple[str, str]:
         formula = f"error <= {limit}"
     else:
         formula = f"{name} >= {float(Fraction(floor((found - NEAR) * _DIGITS), _DIGITS)):g}"
-    if profile.where(formula).count == profile.count:
+    if profile.where(formula).total == profile.total:
         return "", f"All trees of the profile are near the best ({name} {approximate(found)})."
     return formula, (
         f"The start shows the trees near the best: {name} within 2 percentage points of "

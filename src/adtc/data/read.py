@@ -1,6 +1,7 @@
 """Read a file into ``Data``."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -105,12 +106,24 @@ def read(
     if sql is not None:
         sheet = stream_frame(query(sql), stream=stream, watch=monitor, name="query", **options)
     else:
-        assert path is not None
+        path = _path(path)
         held = None if test_share is None else (test_share, test_seed)
         sheet = read_sheet(
             path, sep=sep, header=header, stream=stream, watch=monitor, held=held, **options
         )
     return data_of(sheet) if test_share is None else split_of(sheet, test_share, test_seed)
+
+
+def _path(given: object) -> str | PathLike[str]:
+    """Return a path, or say how else such a table is read."""
+    if not isinstance(given, str | PathLike):
+        raise DataError(
+            f"the path of a table is a text, not a {type(given).__name__}: frames, relations and "
+            f"lazy frames are read by adtc.Data.from_frame, queries by adtc.read(sql=...)."
+        )
+    if isinstance(given, str) and re.match(r"\s*(select|with|from)\s", given, re.IGNORECASE):
+        raise DataError(f"'{given[:60]}' reads like a query: give it as adtc.read(sql=...).")
+    return given
 
 
 def data_of(sheet: Sheet | StreamSheet) -> Data:

@@ -60,6 +60,18 @@ class RunRecord:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_num_cells": self.num_cells}  # functions are not pickled
 
+    @property
+    def status_text(self) -> str:
+        """Write the status, and what was finished where a limit stopped the run."""
+        finished = self.details.get("finished")
+        return f"{self.status}: exact for {finished}" if finished else self.status
+
+    @property
+    def reason(self) -> str:
+        """Say what kept the answer from being exact, and how to go on."""
+        told = (self.details.get(name) for name in ("stopped", "advice"))
+        return f"{': '.join(filter(None, told))}."
+
     def to_json(self) -> dict[str, Any]:
         """Return the record as plain JSON values."""
         return asdict(self)

@@ -136,8 +136,8 @@ def compare(data: Data, setting: Setting, monitor: Monitor | None = None) -> Res
         space = convention.space(table, setting)
         quiet = replace(watch, progress=None)
         counted = profile(table, space, ["acc"], monitor=quiet)
-        near = counted.where(f"acc >= {reported.NEAR_OPTIMAL_ACCURACY}").count
-        found.append((convention, table.total, table.n_features, counted.count, near))
+        near = counted.where(f"acc >= {reported.NEAR_OPTIMAL_ACCURACY}").total
+        found.append((convention, table.total, table.n_features, counted.total, near))
     found.sort(key=lambda line: (abs(line[3] - reported.TREES), len(_words(line[0]))))
     default = next(line for line in found if line[0].is_default)
     nearest = found[0]

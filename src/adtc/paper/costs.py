@@ -30,7 +30,7 @@ def cost(data: Data, space: Space, monitor: Monitor | None) -> Cost:
     profile(data, space, METRICS, monitor=monitor)
     found = profile(data, space, METRICS, monitor=monitor)
     record = found.record
-    return round(record.seconds, 4), record.cell_scan, found.num_cells, found.count
+    return round(record.seconds, 4), record.cell_scan, found.num_cells, found.total
 
 
 def scalability(data: Data, setting: Setting, monitor: Monitor | None = None) -> Result:

@@ -19,15 +19,15 @@ def accuracy_f1_dp(data: Data, setting: Setting, monitor: Monitor | None = None)
     best = max(found.values("acc").distinct, key=lambda value: value or 0)
     rows = (
         ("rows of the table", reported.ROWS, data.total),
-        ("trees", reported.TREES, found.count),
+        ("trees", reported.TREES, found.total),
         ("largest accuracy", "0.831 or less", _decimal(best)),
         ("cells by acc, f1 and dp", None, found.num_cells),
     )
     sentence = (
-        f"{found.count:,} trees here, {reported.TREES:,} in the paper; the largest accuracy is "
+        f"{found.total:,} trees here, {reported.TREES:,} in the paper; the largest accuracy is "
         f"{_decimal(best)} here, and the paper's highest bin ends at 0.831."
     )
-    facts = {"trees": found.count, "cells": found.num_cells, "best_acc": str(best)}
+    facts = {"trees": found.total, "cells": found.num_cells, "best_acc": str(best)}
     panels = [
         _panel("acc-f1", tables[0], "Accuracy and F1"),
         _panel("acc-dp", tables[1], "Accuracy and gap of demographic parity"),
@@ -45,9 +45,9 @@ def accuracy_balanced_accuracy(
     for what, table in (("original", data), ("balanced", even)):
         found = profile(table, setting.space(), ["acc", "bacc"], monitor=monitor)
         gap = found.column("acc - bacc")
-        apart = found.count - found.where("acc - bacc = 0").count
+        apart = found.total - found.where("acc - bacc = 0").total
         largest = max(abs(a / b) for a, b in zip(gap.top, gap.bottom, strict=True) if b)
-        rows.append((what, table.total, reported.TREES, found.count, apart, f"{largest:.4f}"))
+        rows.append((what, table.total, reported.TREES, found.total, apart, f"{largest:.4f}"))
         shown = found.crosstab("acc", "bacc", bins=_BINS)
         panels.append(_panel(what, shown, f"Accuracy and balanced accuracy, {what} classes"))
     first, second = rows
@@ -84,19 +84,19 @@ def size_depth(data: Data, setting: Setting, monitor: Monitor | None = None) -> 
     ]
     most, size, depth = max(cells, default=(0, None, None))
     rows = (
-        (f"trees with acc ≥ {reported.NEAR_OPTIMAL_ACCURACY}", reported.NEAR_OPTIMAL, found.count),
+        (f"trees with acc ≥ {reported.NEAR_OPTIMAL_ACCURACY}", reported.NEAR_OPTIMAL, found.total),
         ("most frequent depth", 4, None if depth is None else int(depth)),
         ("most frequent size", "4 to 5", None if size is None else int(size)),
         ("trees of that size and depth", None, most),
     )
     sentence = (
-        f"{found.count:,} trees with acc ≥ {reported.NEAR_OPTIMAL_ACCURACY} here and "
+        f"{found.total:,} trees with acc ≥ {reported.NEAR_OPTIMAL_ACCURACY} here and "
         f"{reported.NEAR_OPTIMAL:,} in the paper (more than its {reported.TREES:,} trees of all "
         f"accuracies, so of another setting); most of them, {most:,}, have size {size} and depth "
         f"{depth}, where the paper names sizes 4 to 5 and depth 4."
     )
     facts = {
-        "trees": found.count,
+        "trees": found.total,
         "most": most,
         "size": None if size is None else int(size),
         "depth": None if depth is None else int(depth),
@@ -108,9 +108,9 @@ def size_depth(data: Data, setting: Setting, monitor: Monitor | None = None) -> 
 def fairness(data: Data, setting: Setting, monitor: Monitor | None = None) -> Result:
     """Fig. 7: all trees by accuracy and the gaps of equalized odds and equal opportunity."""
     found = profile(data, setting.space(), ["acc", "eodd_sum", "eopp"], monitor=monitor)
-    rows: list[tuple[Cell, ...]] = [("trees", None, reported.TREES, found.count)]
+    rows: list[tuple[Cell, ...]] = [("trees", None, reported.TREES, found.total)]
     for cell in reported.NAMED_CELLS:
-        rows.append((cell.what, cell.where, cell.trees, found.where(cell.where).count))
+        rows.append((cell.what, cell.where, cell.trees, found.where(cell.where).total))
     low, high, moderate = (int(row[3] or 0) for row in rows[1:])
     table = found.crosstab("acc", "eodd_sum", bins=_BINS)
     corner = table.counts[-1][0]
@@ -118,7 +118,7 @@ def fairness(data: Data, setting: Setting, monitor: Monitor | None = None) -> Re
     first, second, third = reported.NAMED_CELLS
     rows.append(("our own bins: highest accuracy, lowest EOdd", where, first.trees, corner))
     sentence = (
-        f"Of {found.count:,} trees ({reported.TREES:,} in the paper) {low:,} are in its cell of "
+        f"Of {found.total:,} trees ({reported.TREES:,} in the paper) {low:,} are in its cell of "
         f"high accuracy and low EOdd ({first.trees:,}), {high:,} in that of high accuracy and high "
         f"EOdd ({second.trees:,}) and {moderate:,} in that of moderate accuracy and high EOdd "
         f"({third.trees:,}); the corner of highest accuracy and lowest EOdd of our own table holds "
@@ -128,7 +128,7 @@ def fairness(data: Data, setting: Setting, monitor: Monitor | None = None) -> Re
         _panel("acc-eodd", table, "Accuracy and EOdd"),
         _panel("acc-eopp", found.crosstab("acc", "eopp", bins=_BINS), "Accuracy and EOpp"),
     )
-    facts = {"trees": found.count, "named": [low, high, moderate], "corner": corner}
+    facts = {"trees": found.total, "named": [low, high, moderate], "corner": corner}
     head = ("trees with", "formula", "paper", "here")
     return Result(sentence, head, tuple(rows), panels, facts)
 

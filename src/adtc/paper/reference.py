@@ -102,7 +102,7 @@ def published_time(data: Data, setting: Setting, monitor: Monitor | None = None)
         ("EMT in plain Python, no memo", *plain),
         ("EMT in plain Python, memo on row sets", *memo),
         ("this program", round(record.seconds, 3), record.cell_scan, found.num_cells,
-         found.count),
+         found.total),
     ]  # fmt: skip
     sentence = (
         f"EMT in plain Python takes {plain[0]:.1f} s and {plain[1]:,} scanned cells for the same "
@@ -113,7 +113,7 @@ def published_time(data: Data, setting: Setting, monitor: Monitor | None = None)
     )
     facts = {
         "seconds": [plain[0], memo[0], round(record.seconds, 3)],
-        "trees": [plain[3], memo[3], found.count],
+        "trees": [plain[3], memo[3], found.total],
         "cells": [plain[2], memo[2], found.num_cells],
     }
     head = ("program", "time (s)", "cell_scan", "num_cells", "trees")

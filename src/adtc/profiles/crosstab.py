@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from adtc.algebra.formula import Formula
+from adtc.engine.record import Status
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.profiles.bins import AxisBins, Bins, Codes, Edge, make_bins
@@ -73,10 +74,23 @@ class Crosstab:
         """Count all trees: the cells of a cross-table leave none out."""
         return sum(self.x_totals)
 
+    @property
+    def status(self) -> Status:
+        """Say whether these are all trees that were asked for, or what a limit left of them."""
+        return "exact" if self.profile is None else self.profile.status
+
+    @property
+    def part(self) -> str:
+        """Name the part that a limit left, ", partial: exact for depth …"; else nothing."""
+        if self.profile is None or self.status == "exact":
+            return ""
+        return f", {self.profile.record.status_text}"
+
     def __str__(self) -> str:
         full = self.to_text()
         wide = max(map(len, full.splitlines())) > _SCREEN
-        return self.to_text(shorten=True) if wide else full
+        table = self.to_text(shorten=True) if wide else full
+        return f"{table}\n{self.part[2:]}".rstrip()
 
     def shares(self, of: Literal["all", "x", "y"] = "all") -> Shares:
         """Return exact shares of all trees, or of the trees in each bin of x or of y.
@@ -123,7 +137,7 @@ class Crosstab:
 
     def to_html(self, *, shorten: bool = False, margins: bool = True) -> str:
         """Write one self-contained HTML table with headers for rows and columns."""
-        caption = f"Number of trees by {self.x} (rows) and {self.y} (columns)"
+        caption = f"Number of trees by {self.x} (rows) and {self.y} (columns){self.part}"
         return html_table(self._rows(short if shorten else grouped, margins), caption)
 
     def _repr_html_(self) -> str:
@@ -135,7 +149,8 @@ class Crosstab:
             "x": self.x_bins.to_json(),
             "y": self.y_bins.to_json(),
             "counts": [list(row) for row in self.counts],
-            "count": self.total,
+            "count": self.total if self.status == "exact" else None,
+            "status": self.status,
         }
 
     def to_csv(self, path: str | os.PathLike[str]) -> None:
@@ -232,4 +247,6 @@ def per_axis(bins: Any) -> tuple[AxisBins, AxisBins]:
         x, y = bins
         if all(one == "values" or isinstance(one, int | list | tuple | np.ndarray) for one in bins):
             return x, y
+    if isinstance(bins, list) and len(bins) == _PAIR and not any(map(np.isscalar, bins)):
+        return bins[0], bins[1]  # lists are no edges
     return bins, bins

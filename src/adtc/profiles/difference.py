@@ -55,7 +55,7 @@ class Difference:
 
     def rows(self) -> list[Row]:
         """Compare every combination of values that occurs in either, in ascending order."""
-        totals = self.first.count, self.second.count
+        totals = self.first.total, self.second.total
         return [
             Row(values, a, b, _change((a, b), totals))
             for values, a, b in zip(self._values, *self._counts(), strict=True)
@@ -64,7 +64,7 @@ class Difference:
     @property
     def distance(self) -> Fraction:
         """Half the sum of all differences: the share of trees that would have to move."""
-        a, b = self.first.count, self.second.count
+        a, b = self.first.total, self.second.total
         moved = sum(abs(m * (b or 1) - n * (a or 1)) for m, n in zip(*self._counts(), strict=True))
         return Fraction(moved, 2 * (a or 1) * (b or 1))
 

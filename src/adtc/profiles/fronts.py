@@ -33,6 +33,7 @@ _TABLED = 10**9  # bytes for listing all ties at once; beyond, they are searched
 _FLOORS = tuple(Fraction(1, 2**k) for k in (7, 5, 3, 2, 1))  # of the lead's range, tried in turn
 _MOMENT = 5.0  # seconds for a whole profile
 _STEPS = 1000  # of the progress of a whole front
+_SHALLOW, _AHEAD = 2, 0.2  # depth whose front is found first, in at most this share of the time
 
 
 def pareto(
@@ -60,7 +61,7 @@ def pareto(
     define, engine, monitor
         As in `count`. A time or memory limit ends the search early: the front then has status
         ``"partial"``, holds the points found so far, all of them on the front, and says in
-        ``stopped`` what ended it.
+        ``stopped`` what ended it. If none was found, it is that of the depth in ``finished``.
 
     Notes
     -----
@@ -141,6 +142,7 @@ class Search:
         with recording(data, space, engine, asked) as self.record:
             pass  # its seconds are those of the search, which may be read before it ends
         self._found: list[_Point] = []
+        self._shallow: Front | None = None
         self._started = monotonic()
 
     def _read(self, define: Definitions | None) -> tuple[Criterion, ...]:
@@ -160,11 +162,29 @@ class Search:
 
     def run(self) -> Front:
         """Search until the front is complete or a limit is reached."""
+        left = self.monitor.time_left
+        self.monitor.finished = lambda reason: self.front(stopped=reason)
         try:
+            if left is not None:
+                self._look_ahead(_AHEAD * left)
             self._search()
         except TooLargeError as reason:
+            if left is None and not self._found:
+                self._look_ahead(_MOMENT)
             return self.front(stopped=str(reason))
         return self.front()
+
+    def _look_ahead(self, seconds: float) -> None:
+        """Find the front of a small depth, in little time: if no point is found, it is all."""
+        if self.monitor.answers and self.space.max_depth > _SHALLOW:
+            memory, threads = self.monitor.memory_limit, self.monitor.threads
+            moment = Monitor(time_limit=seconds, memory_limit=memory, threads=threads, exact=True)
+            found = pareto(
+                self.data, replace(self.space, max_depth=_SHALLOW), maximize=self.maximize,
+                minimize=self.minimize, where=self.good, **self._options, monitor=moment,
+            )  # fmt: skip
+            if len(found):
+                self._shallow, self.monitor.reached = found, True
 
     def at_once(self) -> Front | None:
         """Read the front off the profile of all good trees, if that takes a moment only.
@@ -216,6 +236,8 @@ class Search:
         if stopped is not None:
             self.record.status = PARTIAL
             self.record.details["stopped"] = stopped
+            if not found and self._shallow is not None:
+                return self._of_small_depth(self._shallow, stopped)
         return Front(
             self.maximize,
             self.minimize,
@@ -226,6 +248,14 @@ class Search:
             stopped=stopped,
             record=self.record,
         )
+
+    def _of_small_depth(self, found: Front, stopped: str) -> Front:
+        """Return the front of a small depth as all that is known."""
+        self.record.num_cells = len(found)
+        self.record.details["finished"] = f"depth at most {_SHALLOW}"
+        self.record.details["asked_max_depth"] = self.space.max_depth
+        self.record.conventions["max_depth"] = _SHALLOW
+        return replace(found, stopped=stopped, record=self.record)
 
     def _search(self) -> None:
         zones: list[Zone] = [(None,) * len(self._criteria)]
@@ -239,6 +269,7 @@ class Search:
                 empty.append(zone)
                 continue
             self._found.append(point)
+            self.monitor.reached = True
             self._report()
             # no tree of the zone is better in the leading criterion
             empty.append(with_bound(zone, self._lead, point.costs[self._lead]))

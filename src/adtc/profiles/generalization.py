@@ -99,7 +99,7 @@ class Generalization:
 
     def to_text(self) -> str:
         """Write it in three sentences."""
-        count, undefined = self.profile.count, self.marginal.as_dict().get(None, 0)
+        count, undefined = self.profile.total, self.marginal.as_dict().get(None, 0)
         lost = self.losing_more_than(0)
         left = f", undefined for {grouped(undefined)}" if undefined else ""
         return (
@@ -115,7 +115,7 @@ class Generalization:
             "metric": self.metric,
             "loss": self.loss,
             "defined_by": self.defined_by,
-            "count": self.profile.count,
+            "count": self.profile.total,
             "losing": self.losing_more_than(0),
             "undefined": self.marginal.as_dict().get(None, 0),
             "largest": None if self.largest is None else float(self.largest),

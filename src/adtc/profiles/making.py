@@ -1,8 +1,8 @@
 """Make a profile: one run of an engine, kept with its circuit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,8 @@ from adtc.profiles.profile import Profile, Source
 if TYPE_CHECKING:
     from adtc.engine.fast import Result
 
+T = TypeVar("T")
+A = TypeVar("A")
 _ALL_ON = Switches()
 
 
@@ -59,6 +61,35 @@ def profile(
     >>> found.count, found.where("error <= 1").count
     (6, 3)
     """
+    return profile_and_read(
+        data, space, metrics, _nothing, where=where, define=define, engine=engine,
+        switches=switches, monitor=monitor, give=_alone,
+    )  # fmt: skip
+
+
+def profile_and_read(
+    data: Data,
+    space: Space,
+    metrics: Sequence[str],
+    read: Callable[[Profile, Monitor], T],
+    *,
+    where: str | Formula | None = None,
+    define: Definitions | None = None,
+    engine: Engine = "auto",
+    switches: Switches = _ALL_ON,
+    monitor: Monitor | None = None,
+    give: Callable[[Profile, T], A],
+) -> A:
+    """Make a profile and read something off it, both of the deepest depth for which both fit.
+
+    Parameters
+    ----------
+    read
+        Takes the profile and what watches over the run, and raises a `LimitError` if there is no
+        more time or memory: a smaller depth is answered then, as if its profile did not fit.
+    give
+        Makes the answer of both, also for whoever stops the run.
+    """
     if isinstance(metrics, str) or not metrics:
         raise QueryError(
             f"metrics is {metrics!r}, expected a list of one or more metrics such as "
@@ -75,24 +106,33 @@ def profile(
     ) as run:
         upper = Beforehand(lambda: most_trees(ask(data, space, semiring=COUNT), data))
 
-        def make(depth: int) -> Profile:
+        def make(depth: int) -> tuple[Profile, T]:
             upper.find(run.monitor)
-            return _made(run.up_to(depth), tuple(metrics), where)
+            made = _made(run.up_to(depth), tuple(metrics), where)
+            return made, read(made, run.monitor)
 
-        def present(reached: Reached[Profile]) -> Profile:
-            if reached.reason is None and reached.answer is not None:
-                return _counted(reached.answer)
+        def present(reached: Reached[tuple[Profile, T]]) -> A:
             if reached.answer is None:  # a single leaf always fits
-                alone = replace(run, monitor=Monitor(exact=True))
-                made = _made(alone.up_to(0), tuple(metrics), where)
-                reached = replace(reached, depth=0, answer=made)
+                alone = Monitor(exact=True)
+                made = _made(replace(run, monitor=alone).up_to(0), tuple(metrics), where)
+                reached = replace(reached, depth=0, answer=(made, read(made, alone)))
             assert reached.answer is not None
-            if reached.depth == space.max_depth:
-                return _counted(reached.answer)
+            made, found = reached.answer
+            if reached.reason is None or reached.depth == space.max_depth:
+                return give(_counted(made), found)
             reached.note(run.record, run.monitor)
-            return _partial(reached.answer, reached.depth or 0, run, upper.get())
+            return give(_partial(made, reached.depth or 0, run, upper.get()), found)
 
         return deepest(make, space.max_depth, run.monitor, present)
+
+
+def _nothing(made: Profile, monitor: Monitor) -> None:
+    """Read nothing off a profile."""
+
+
+def _alone(made: Profile, nothing: None) -> Profile:
+    """Give the profile alone."""
+    return made
 
 
 def texts_of_definitions(define: Definitions | None) -> dict[str, str] | None:

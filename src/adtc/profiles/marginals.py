@@ -161,7 +161,7 @@ def moments(profile: Profile, metric: str, *, exact: bool = True) -> Moments:
     found = marginal(profile, metric)
     pairs = found.defined()
     trees = sum(n for _, n in pairs)
-    undefined = profile.count - trees
+    undefined = profile.total - trees
     if not trees:
         return Moments(metric, 0, undefined, None, None, None, None)
     mean = _sum_of_powers(pairs, 1) / trees
@@ -173,7 +173,7 @@ def _rounded_moments(profile: Profile, metric: str) -> Moments:
     column = profile.column(metric)
     defined = (column.bottom != 0).astype(bool)
     trees = total_of(profile.trees[defined])
-    undefined = profile.count - trees
+    undefined = profile.total - trees
     if not trees:
         return Moments(metric, 0, undefined, None, None, None, None)
     values, shares = floats(column), _shares(profile.trees, trees)

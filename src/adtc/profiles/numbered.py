@@ -92,7 +92,7 @@ class NumberedTrees:
             source.kept["tools"] = tools
         self.profile, self.data, self._tools = profile, source.data, tools
         self.keys = key_integers(profile.keys)
-        self.count = profile.count
+        self.count = profile.total
         self._beginnings: dict[int, SignedBeginnings] = {}
         self.allowed = source.circuit.prepared.plan.question.allowed
         trees = self._all_trees(profile) if self.allowed.selective else profile.trees

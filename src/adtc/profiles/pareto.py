@@ -17,6 +17,7 @@ from adtc.algebra.trees import Tree, to_json
 from adtc.data import Data
 from adtc.engine.exact.columns import Truths
 from adtc.engine.exact.values import Value
+from adtc.engine.limits.bracket import Bracket
 from adtc.engine.record import RunRecord, Status
 from adtc.errors import QueryError
 from adtc.hooks import hook
@@ -86,11 +87,21 @@ class Front:
         return len(self.trees) == len(self.points)
 
     @property
-    def count(self) -> int:
-        """Count the trees on the front."""
+    def count(self) -> int | Bracket:
+        """Count the trees on the front: an integer, or a `Bracket` if a limit ended the search."""
         if not self.counted:
             raise QueryError("the trees on this front were not counted: find it with counts=True.")
-        return sum(self.trees)
+        found = sum(self.trees)
+        if self.stopped is None:
+            return found
+        lower = found if self.finished is None else None
+        part = self.finished or f"{len(self):,} points"
+        return Bracket(lower, finished=part, stopped=self.stopped)
+
+    @property
+    def finished(self) -> str | None:
+        """Name the depth of which this is the front, if a limit left no more; else None."""
+        return None if self.record is None else self.record.details.get("finished")
 
     @property
     def status(self) -> str:
@@ -162,9 +173,10 @@ class Front:
             "maximize": list(self.maximize),
             "minimize": list(self.minimize),
             "points": [self._point_json(i) for i in range(len(self.points))],
-            "count": self.count if self.counted else None,
+            "count": self.count if self.counted and self.stopped is None else None,
             "status": self.status,
             "stopped": self.stopped,
+            **({} if self.finished is None else {"finished": self.finished}),
         }
 
     def _point_json(self, i: int) -> dict[str, Any]:

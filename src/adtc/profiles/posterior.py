@@ -6,7 +6,7 @@ those of Chipman, George and McCulloch (1998), summed over every tree instead of
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +21,7 @@ from adtc.engine.bayes.likely import LikelyTrees
 from adtc.engine.bayes.mixture import Mixture, find_leaves
 from adtc.engine.bayes.posterior import TreeSums, sum_over_trees
 from adtc.engine.bayes.prior import Prior, PriorName, check_space, checked_prior
+from adtc.engine.limits.within import Reached, deepest
 from adtc.engine.monitor import Monitor
 from adtc.engine.query import Space
 from adtc.engine.record import RunRecord, Status, recording
@@ -91,7 +92,10 @@ class Posterior:
 
     @property
     def status(self) -> Status:
-        """Return ``"bounded"``: numbers are floats, and their errors have a bound."""
+        """Return ``"bounded"``: numbers are floats, and their errors have a bound.
+
+        Or ``"partial"``: the same of a smaller depth, where a limit stopped the run.
+        """
         return self.record.status
 
     @property
@@ -219,7 +223,8 @@ def posterior(
     rho
         The Dirichlet prior of the class shares at a leaf: one number, or one for each class.
     monitor
-        Progress, cancelling, limits and threads.
+        Progress, cancelling, limits and threads. What does not fit into the limits is answered for
+        the deepest depth that does, with status ``"partial"``.
 
     Notes
     -----
@@ -255,23 +260,42 @@ def posterior(
         record.conventions["trees"] += (
             "; a node at the largest depth, or without a valid split, is a leaf"
         )
-        sums = sum_over_trees(data, space, checked, monitor or Monitor())
-        found = Posterior(
-            data,
-            space,
-            checked,
-            sums.weight.log - sums.prior_mass.log,
-            sums.prior_mass.log,
-            sums.inclusion,
-            sums.relative_error,
-            record,
-            sums,
-        )
-        record.status = "bounded"
-        record.details |= {
-            "log_evidence": found.log_evidence,
-            "log_mass": found.log_mass,
-            "lost_mass": found.lost_mass,
-            "relative_error": found.relative_error,
-        }
+        watch = monitor or Monitor()
+
+        def up_to(depth: int, watch: Monitor = watch) -> TreeSums:
+            return sum_over_trees(data, replace(space, max_depth=depth), checked, watch)
+
+        def present(reached: Reached[TreeSums]) -> Posterior:
+            if reached.answer is None:  # a single leaf always fits
+                alone = up_to(0, Monitor(exact=True))
+                reached = replace(reached, depth=0, answer=alone)
+            record.status = "bounded"
+            if reached.reason is not None:
+                reached.note(record, watch)
+                record.status = "partial"
+                record.details["asked_max_depth"] = space.max_depth
+                record.conventions["max_depth"] = reached.depth
+            assert reached.depth is not None
+            assert reached.answer is not None
+            tight = replace(space, max_depth=reached.depth)
+            return _averaged(data, tight, checked, record, reached.answer)
+
+        return deepest(up_to, space.max_depth, watch, present)
+
+
+def _averaged(
+    data: Data, space: Space, prior: Prior, record: RunRecord, sums: TreeSums
+) -> Posterior:
+    """Read the posterior off the sums over all trees."""
+    mass = sums.prior_mass.log
+    evidence = sums.weight.log - mass
+    found = Posterior(
+        data, space, prior, evidence, mass, sums.inclusion, sums.relative_error, record, sums
+    )
+    record.details |= {
+        "log_evidence": found.log_evidence,
+        "log_mass": found.log_mass,
+        "lost_mass": found.lost_mass,
+        "relative_error": found.relative_error,
+    }
     return found

@@ -36,7 +36,7 @@ from adtc.engine.exact.values import Values, distinct_values
 from adtc.engine.limits.bracket import Bracket
 from adtc.engine.plan import AxisColumns
 from adtc.engine.query import Space
-from adtc.engine.record import RunRecord, Status, log10
+from adtc.engine.record import RunRecord, Status
 from adtc.engine.results import Number as TreeNumber
 from adtc.engine.results import number_of_trees
 from adtc.errors import QueryError, UnknownMetricError, unknown
@@ -156,9 +156,23 @@ class Profile:
     _values: dict[str, Values] = field(default_factory=dict, repr=False)
 
     @cached_property
-    def count(self) -> int:
-        """Count the trees."""
+    def total(self) -> int:
+        """Count the trees in the profile: all good ones, or those that a limit left time for."""
         return total_of(self.trees)
+
+    @property
+    def count(self) -> TreeNumber:
+        """Return the number of good trees: an integer, or a `Bracket` if a limit stopped the run.
+
+        ``total`` is the number of trees in the profile, exact for what was finished.
+        """
+        details, total = self.record.details, self.total
+        if self.status == "exact":
+            return number_of_trees(Bracket(total, total), self.record)
+        # near-best formulas depend on all trees: fewer of them may satisfy those of a larger space
+        lower = 0 if "extremes" in details else total
+        told = {name: details.get(name) for name in ("finished", "stopped", "advice")}
+        return replace(Bracket(lower, details.get("upper"), **told), record=self.record)
 
     @cached_property
     def num_cells(self) -> int:
@@ -174,23 +188,9 @@ class Profile:
         return self.record.status
 
     @property
-    def asked_count(self) -> TreeNumber:
-        """Return the number of trees that was asked for: a `Bracket` if a limit stopped the run.
-
-        ``count`` is the number of trees in the profile, exact for what was finished.
-        """
-        details, count = self.record.details, self.count
-        if self.status == "exact":
-            return number_of_trees(Bracket(count, count), self.record)
-        # near-best formulas depend on all trees: fewer of them may satisfy those of a larger space
-        lower = 0 if "extremes" in details else count
-        told = {name: details.get(name) for name in ("finished", "stopped", "advice")}
-        return replace(Bracket(lower, details.get("upper"), **told), record=self.record)
-
-    @property
     def log10(self) -> float | None:
-        """Return the decimal logarithm of the count, None for zero."""
-        return log10(self.count)
+        """Return the decimal logarithm of the count; None for zero, or where it is not known."""
+        return self.count.log10
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -201,8 +201,10 @@ class Profile:
         return self.num_cells
 
     def __repr__(self) -> str:
-        trees = f"{self.count:,} trees" if self.count != 1 else "1 tree"
-        return f"<Profile of {trees} in {self.num_cells:,} cells by {', '.join(self.metrics)}>"
+        trees = f"{self.total:,} trees" if self.total != 1 else "1 tree"
+        part = "" if self.status == "exact" else f" ({self.record.status_text})"
+        cells = f"{self.num_cells:,} cells by {', '.join(self.metrics)}"
+        return f"<Profile of {trees}{part} in {cells}>"
 
     def _repr_html_(self) -> str:
         return str(hook("landscape_html")(self))

@@ -213,10 +213,11 @@ def reliance(
     """
     known = variables(data)
     wanted = _checked(list(known) if columns is None else list(columns), known, variant)
-    options: dict[str, Any] = {"define": define, "engine": engine, "monitor": monitor}
+    watch = (monitor or Monitor()).part()  # each column is a part of the answer
+    options: dict[str, Any] = {"define": define, "engine": engine, "monitor": watch}
     formula = parse(where) if isinstance(where, str) else where
     found = _by_errors(data, space, formula, options)
-    number: Any = found.count if isinstance(found, Profile) else found
+    number: Any = found.total if isinstance(found, Profile) else found
     # values of all trees are found only once
     extremes = found.record.details.get("extremes", {}) if found.record else {}
     good = None if formula is None else with_extremes(formula, extremes)
@@ -260,7 +261,7 @@ def of_profile(
     good = _both(asked.get("where"), where)
     trees = _GoodTrees(source.data, source.space, good, variant, {"define": asked.get("define")})
     made = trees.profile(column)
-    if where is None and made.count != profile.count:
+    if where is None and made.total != profile.total:
         raise QueryError(
             "this profile holds a part of its trees only, and does not know which formula chose "
             "them: take the whole profile, and give the formula as where."
@@ -281,7 +282,8 @@ def ranges_of_profile(
     source, asked = profile.need_source("reliance"), profile.record.question
     options: dict[str, Any] = {"define": asked.get("define"), "monitor": monitor}
     good = _both(asked.get("where"), where)
-    if count(source.data, source.space, good, **options) != profile.count:
+    strict = (monitor or Monitor()).strict()  # who compares numbers needs exact ones
+    if count(source.data, source.space, good, **{**options, "monitor": strict}) != profile.total:
         raise QueryError(
             "reliance is computed anew from the formulas, and these find other trees than those "
             "shown: make the profile with its formula (where=...), and leave least(...) out of "
@@ -359,9 +361,9 @@ class _GoodTrees:
     def _counted(self, column: str) -> RelianceRange:
         """Count the good trees by their reliance."""
         made = self.profile(column)
-        if made.source is None and made.count:  # without a circuit there are no trees
+        if made.source is None and made.total:  # without a circuit there are no trees
             return self._searched(column)
-        return self.range_of(made, column)
+        return replace(self.range_of(made, column), status=made.status)
 
     def _searched(self, column: str) -> RelianceRange:
         """Find the ends one by one."""

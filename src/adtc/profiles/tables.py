@@ -97,7 +97,7 @@ def sql(profile: Profile, query: str) -> pa.Table:
     and a decimal string beyond. A query sees this table alone, no files.
     """
     duckdb = _optional("duckdb", "pip install 'adtc[sql]'")
-    trees = "CAST(trees AS DECIMAL(38, 0))" if profile.count < _MOST_IN_SQL else "trees"
+    trees = "CAST(trees AS DECIMAL(38, 0))" if profile.total < _MOST_IN_SQL else "trees"
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("cells", to_arrow(profile))
         view = f"CREATE VIEW profile AS SELECT * REPLACE ({trees} AS trees) FROM cells"

@@ -19,12 +19,13 @@ from adtc.engine.questions import optimize
 from adtc.engine.record import Status
 from adtc.engine.signed import SignedUses
 from adtc.engine.uses import levels_of
-from adtc.errors import QueryError, unknown
+from adtc.errors import LimitError, QueryError, unknown
 from adtc.hooks import hook
 from adtc.profiles.profile import Profile, Source
 from adtc.profiles.writing import aligned, grouped, html_table, percentage, write_csv
 
 _SHOWN = 12  # minimal sets that are printed
+_HEAD = ("variable", "trees using it", "share", "without it", "least error without", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +128,10 @@ class Variables(Mapping[str, Variable]):
         parts = admitted_parts(source.circuit, profile.keys, self._monitor)
         levels = levels_of(source.circuit)
         self._uses = SignedUses(parts, source.data, levels, self._monitor)
-        self.total = profile.count
+        self.total = profile.total
         """The number of good trees."""
+        self.left_out: str | None = None
+        """Why the least errors are not told, if a limit leaves no time for them."""
         self._variables = {one.name: one for one in _counted(self._uses, self.total)}
 
     def __getitem__(self, name: str) -> Variable:
@@ -198,25 +201,42 @@ class Variables(Mapping[str, Variable]):
 
         Under the name None stands the least error of all trees. The profile's formula does not
         count here: this is what it costs at least to do without.
+
+        Raises
+        ------
+        LimitError
+            Where a limit of time or memory is too low for one of them.
         """
         data, space = self._source.data, self._source.space
         found: dict[str | None, int | None] = {}
         for name in (None, *self):
             tight = space if name is None else replace(space, banned=(*space.banned, name))
-            best = optimize(data, tight, minimize="error", monitor=self._monitor)
+            best = optimize(data, tight, minimize="error", monitor=self._monitor.strict())
             found[name] = None if best.value is None else int(best.value)
         return found
 
+    @property
+    def costs(self) -> Mapping[str | None, int | None]:
+        """The least errors; empty where a limit leaves them out, and ``left_out`` says why."""
+        if self.left_out is None:
+            try:
+                return self.least_errors
+            except LimitError as error:
+                self.left_out = str(error)
+        return {}
+
     def to_json(self) -> dict[str, Any]:
         """Return total and variables as plain JSON values."""
+        costs = self.costs
         return {
             "total": self.total,
             "status": self.status,
             "variables": [
-                one.to_json() | {"least_error_without": self.least_errors[one.name]}
+                one.to_json() | {"least_error_without": costs.get(one.name)}
                 for one in self.values()
             ],
-            "least_error": self.least_errors[None],
+            "least_error": costs.get(None),
+            **({"least_errors_refused": self.left_out} if self.left_out else {}),
             "minimal_sets": [self._ordered(names) for names in self.minimal_sets],
         }
 
@@ -235,6 +255,7 @@ class Variables(Mapping[str, Variable]):
             [
                 aligned(self._rows()),
                 *([f"in no good tree: {unused}"] if unused else []),
+                *([f"least errors: {self.left_out}"] if self.left_out else []),
                 "",
                 head,
                 *(f"  {one}" for one in [*sets[:_SHOWN], *more]),
@@ -243,7 +264,8 @@ class Variables(Mapping[str, Variable]):
 
     def to_html(self) -> str:
         """Write one self-contained HTML table."""
-        return html_table(self._rows(), f"Variables of {grouped(self.total)} good trees")
+        part = "" if self.status == "exact" else f" ({self.profile.record.status_text})"
+        return html_table(self._rows(), f"Variables of {grouped(self.total)} good trees{part}")
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -259,7 +281,7 @@ class Variables(Mapping[str, Variable]):
                 one.trees,
                 one.trees_using,
                 one.trees_without,
-                self.least_errors[one.name],
+                self.costs.get(one.name),
                 *one.by_level,
             ]
             for one in self.values()
@@ -279,11 +301,12 @@ class Variables(Mapping[str, Variable]):
         return [name for name in self if name in names]
 
     def _rows(self) -> list[list[str]]:
-        least = self.least_errors[None]
-        rows = [["variable", "trees using it", "share", "without it", "least error without", ""]]
+        costs, rows = self.costs, [list(_HEAD)]
+        least = costs.get(None)
         for one in filter(lambda one: one.possible, self.ranked()):
-            cost = self.least_errors[one.name]
+            cost = costs.get(one.name)
             more = "none" if cost is None or least is None else f"{cost:,} (+{cost - least:,})"
+            more = more if costs else ""
             share = percentage(one.share, missing="")
             using, without = grouped(one.trees_using), grouped(one.trees_without)
             rows.append([one.name, using, share, without, more, one.kind])

@@ -101,13 +101,8 @@ def in_use_text(found: Audit) -> str:
         return f"the decisions in the column '{used.name}'" if used.name else "the decisions given"
     if used.kind == "tree":
         return "the tree given"
-    return "the most accurate tree that reaches the floor" if _reached(found) else (
-        "the most accurate tree (none reaches the floor)"
-    )  # fmt: skip
-
-
-def _reached(found: Audit) -> bool:
-    return found.every.least is not None
+    tree = "the most accurate tree" if used.proved else "the most accurate tree found"
+    return f"{tree} that reaches the floor" if used.at_floor else f"{tree} (none reaches the floor)"
 
 
 def spelled_text(found: Audit) -> str:

@@ -86,7 +86,7 @@ def _laid_out(profile: Profile, start: tuple[str, str], extent: _Extent) -> View
         "start": [names.index(name) for name in start],
         "axes": axes,
         "tables": tables,
-        "total": str(profile.count),
+        "total": str(profile.total),
         "notes": _notes(profile, names, extent),
     }
 

@@ -85,7 +85,7 @@ def exhibits(
         ("by its rank", [whole.tree(rank) for rank in ranks])
     ]
     remark = ""
-    if best and chosen.count:
+    if best and chosen.total:
         found = best_trees(whole, chosen, best)
         named = enumerate(found, 1)
         asked += [(f"best {at}" if best > 1 else "the best", [one]) for at, one in named]
@@ -98,7 +98,7 @@ def exhibits(
         asked += [(_how(one), [one]) for one in trees]
     if whole.source is None:
         return Exhibits(front, chosen=gathered(asked), remark=remark)
-    if isinstance(trees, int) and trees > 0 and chosen.count:
+    if isinstance(trees, int) and trees > 0 and chosen.total:
         drawn = [in_whole(whole, one) for one in chosen.draw(trees, seed=seed)]
         asked += [(_how(one), [one]) for one in drawn]
     if front is None:
@@ -134,7 +134,7 @@ def main_criteria(profile: Profile) -> tuple[str | None, str | None]:
 def main_front(profile: Profile) -> Front | None:
     """Find the front of what is good and what it costs."""
     good, cost = main_criteria(profile)
-    if good is None or cost is None or not profile.count:
+    if good is None or cost is None or not profile.total:
         return None
     front = views.front_for(profile, good, cost)
     return front if front is not None and front.points else None

@@ -31,7 +31,7 @@ def space_text(profile: Profile) -> str:
 
 def count_sentence(profile: Profile, whole: Profile, where: str | None) -> str:
     """Say how many trees there are, of which, under which condition."""
-    n, data = profile.count, profile.record.data
+    n, data = profile.total, profile.record.data
     asked = profile.record.question.get("where")
     among = f"Among all decision trees on {data['name']} {space_text(profile)}"
     conditions = [part for part in (asked, where) if part]
@@ -39,16 +39,16 @@ def count_sentence(profile: Profile, whole: Profile, where: str | None) -> str:
         return f"{among}, there {_are(n)} {trees_text(n)}."
     both = " and ".join(f"({part})" if len(conditions) > 1 else part for part in conditions)
     sentence = f"{among}, {trees_text(n)} {'satisfies' if n == 1 else 'satisfy'} {both}"
-    if where and whole.count != n:
-        share = views.share_text(n, whole.count)
+    if where and whole.total != n:
+        share = views.share_text(n, whole.total)
         of = f"satisfying {asked}" if asked else "there are"
-        return f"{sentence}: {share} of the {views.count_text(whole.count)} {of}."
+        return f"{sentence}: {share} of the {views.count_text(whole.total)} {of}."
     return f"{sentence}."
 
 
 def asked_sentence(profile: Profile, where: str | None) -> str:
     """Say of which trees a partial count is exact, and what is known about those asked for."""
-    details, asked = profile.record.details, profile.asked_count
+    details, asked = profile.record.details, profile.count
     exact = f"A limit stopped the run: this is exact for {details.get('finished', 'a part')}"
     if where is not None or not isinstance(asked, Bracket) or "asked_max_depth" not in details:
         return f"{exact}, a part of what was asked."

@@ -40,7 +40,7 @@ def landscape_html(profile: Profile) -> str:
     >>> "size = 2, error = 0: 1 tree" in landscape_html(found)
     True
     """
-    n, names = profile.count, ", ".join(profile.names)
+    n, names = profile.total, ", ".join(profile.names)
     many = f"{count_text(n)} {'tree' if n == 1 else 'trees'}"
     about = (
         f" on {profile.record.data['name']}, in {profile.num_cells:,} cells by {names} "

@@ -28,7 +28,7 @@ def further_html(profile: Profile, landscapes: Mapping[str, str], small: int) ->
     landscapes
         Pictures of the table against a further one, by the name of the metric there.
     """
-    if not profile.count:
+    if not profile.total:
         return ""
     return "".join(
         _losses(profile.generalization(table, metric=metric))
@@ -39,7 +39,7 @@ def further_html(profile: Profile, landscapes: Mapping[str, str], small: int) ->
 
 
 def _losses(found: Generalization) -> str:
-    total = found.profile.count
+    total = found.profile.total
     rows = [
         [f"{float(x):g}", bar_html(n / total, percent(Fraction(n, total))), grouped(n)]
         for x, n in found.steps()

@@ -138,7 +138,7 @@ def heatmap_data(table: Crosstab, *, front: Front | None = None, margins: bool =
         shades,
         (low, high) if high > low else (low - 0.5, low + 0.5),
         tuple(log_ticks(low, high)) if high > low and filled else (),
-        "trees",
+        "trees" if table.status == "exact" else f"trees, {table.status}",
         tuple([[form(n) if n else "" for n in row] for row in by_row] for form in forms),
         tuple([form(n) for n in sums] for form in forms) if margins else (),
         tuple([form(n) for n in table.y_totals] for form in forms) if margins else (),

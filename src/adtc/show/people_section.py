@@ -31,7 +31,7 @@ def people_html(profile: Profile, small: int) -> str:
             '<p class="empty">Votes need the circuit, and this profile was kept without it: save '
             "it with <code>circuit=True</code> (<code>--circuit</code>).</p>"
         )
-    if not profile.count:
+    if not profile.total:
         return '<p class="empty">No tree exists, so nobody votes.</p>'
     if len(profile.trees) > _MOST_CELLS:
         return (

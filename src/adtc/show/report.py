@@ -175,14 +175,14 @@ def _page(whole: Profile, wanted: Contents) -> str:
         whole, profile, trees=wanted.trees, ranks=wanted.ranks, best=wanted.best, seed=wanted.seed
     )
     both = {(metric, f"{t}.{metric}") for t, metric in on_both_tables(profile)}
-    ahead = {t.y: at for at, t in enumerate(tables) if at and profile.count and (t.x, t.y) in both}
-    more = [at for at in range(1, len(tables)) if profile.count and at not in ahead.values()]
+    ahead = {t.y: at for at, t in enumerate(tables) if at and profile.total and (t.x, t.y) in both}
+    more = [at for at in range(1, len(tables)) if profile.total and at not in ahead.values()]
     small = wanted.small
     parts = {
         "landscape": (
             "The landscape",
             sections.LEGEND + sections.figures(profile, tables, fronts, range(min(1, len(tables))))
-            if profile.count and tables
+            if profile.total and tables
             else sections.figures(profile, tables, fronts, range(0)),
         ),
         "front": ("The best trade-offs", sections.fronts_html(whole, shown, fronts, small)),
@@ -213,7 +213,7 @@ def _page(whole: Profile, wanted: Contents) -> str:
         views.landscape(table, front=front) for table, front in zip(tables, fronts, strict=True)
     ]
     found = sections.finding_html(profile, whole, wanted.where, shown)
-    data = json_text({"landscapes": landscapes, "count": str(profile.count)})
+    data = json_text({"landscapes": landscapes, "count": str(profile.total)})
     return _document(profile, wanted, made, found=found, parts=parts, data=data)
 
 

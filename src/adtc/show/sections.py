@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from adtc.engine.record import log10
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.audits.rates import group_counts
@@ -34,7 +35,7 @@ def note_html(note: str | None) -> str:
 
 def finding_html(profile: Profile, whole: Profile, where: str | None, shown: Exhibits) -> str:
     """Write the finding: the number of trees in large letters, then the sentences."""
-    n = profile.count
+    n = profile.total
     sentences = [finding.count_sentence(profile, whole, where)]
     if profile.status == "partial":
         sentences.append(finding.asked_sentence(profile, where))
@@ -49,7 +50,7 @@ def finding_html(profile: Profile, whole: Profile, where: str | None, shown: Exh
     elif (good := main_criteria(profile)[0]) is not None:
         sentences.append(finding.single_sentence(profile, good))
     answer = finding.trees_text(n)
-    size = f"About 10<sup>{profile.log10:.2f}</sup>. " if len(str(n)) > _LONG else ""
+    size = f"About 10<sup>{log10(n):.2f}</sup>. " if len(str(n)) > _LONG else ""
     exact = (
         f'In full: <span class="mono">{grouped(n)}</span>. ' if answer.startswith("about") else ""
     )
@@ -69,7 +70,7 @@ def figures(
     profile: Profile, tables: Sequence[Crosstab], fronts: Sequence[Front | None], at: Iterable[int]
 ) -> str:
     """Write some of the landscapes, each with its exact counts as a table."""
-    if not profile.count:
+    if not profile.total:
         return '<p class="empty">No tree exists, so there is nothing to show.</p>'
     if not tables:
         return '<p class="empty">A landscape needs two metrics; this profile has one.</p>'
@@ -184,7 +185,7 @@ def _link(rank: int, word: str = "tree") -> str:
 def chosen_html(whole: Profile, chosen: Profile, shown: Exhibits, small: int) -> str:
     """Write the trees that were asked for, or why there are none."""
     if not shown.chosen:
-        if not chosen.count:
+        if not chosen.total:
             return '<p class="empty">No tree exists, so there is none to draw.</p>'
         if whole.source is None:
             return (
@@ -211,7 +212,7 @@ def _how(shown: Sequence[Shown], chosen: Profile) -> str:
     if not seeds:
         return again
     return (
-        f"Trees drawn at random: each of the {views.count_text(chosen.count)} with the same "
+        f"Trees drawn at random: each of the {views.count_text(chosen.total)} with the same "
         f"probability (seed {', '.join(map(str, sorted(s for s in seeds if s is not None)))}). "
         f"{again}"
     )
@@ -238,7 +239,7 @@ def tree_card(shown: Shown, whole: Profile, small: int, remark: str = "") -> str
     roles = "".join(f'<span class="role">{escaped(role)}</span>' for role in shown.roles)
     return (
         f'<article class="tree-card{wide}" id="tree-{drawn.rank}">'
-        f"<h3>Tree {grouped(drawn.rank)} of {grouped(whole.count)} {roles}</h3>{remark}"
+        f"<h3>Tree {grouped(drawn.rank)} of {grouped(whole.total)} {roles}</h3>{remark}"
         f'<dl class="figures">{metrics}</dl>{body}'
         f'<p class="note no-print">In Python: <code>profile.tree({drawn.rank})</code></p></article>'
     )
@@ -309,7 +310,7 @@ def plain_table(head: list[str], rows: list[list[str]]) -> str:
 
 def moments_html(profile: Profile) -> str:
     """Write least, mean, deviation and largest of every metric."""
-    if not profile.count:
+    if not profile.total:
         return '<p class="empty">No tree exists, so there is nothing to average.</p>'
     rows = [_moment(profile.moments(name)) for name in profile.names]
     head = ["metric", "least", "mean", "standard deviation", "largest", "undefined for"]

@@ -96,7 +96,7 @@ def variables_html(profile: Profile, where: str | None = None) -> str:
     where
         The formula by which the profile was filtered after it was made, if it was.
     """
-    if not profile.count:
+    if not profile.total:
         return '<p class="empty">No tree exists, so no variable is tested.</p>'
     if profile.source is None:
         return (

@@ -18,6 +18,7 @@ from adtc.data import Data
 from adtc.data.binarize import Feature
 from adtc.engine.exact.values import Value
 from adtc.engine.nearest import Nearest
+from adtc.engine.record import log10
 from adtc.errors import QueryError
 from adtc.models import TreeModel
 from adtc.profiles.crosstab import Crosstab
@@ -81,9 +82,9 @@ def overview(profile: Profile) -> View:
     return {
         "title": words.title_of(profile),
         "data": dict(profile.record.data),
-        "count": str(profile.count),
-        "count_text": count_text(profile.count),
-        "log10": profile.log10,
+        "count": str(profile.total),
+        "count_text": count_text(profile.total),
+        "log10": log10(profile.total),
         "cells": profile.num_cells,
         "status": profile.status,
         "question": [list(pair) for pair in words.question(profile)],

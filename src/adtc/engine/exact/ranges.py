@@ -36,11 +36,14 @@ class Range:
     ----------
     open
         Where nothing is known: the value may be undefined, too.
+    undefined
+        Where it certainly is.
     """
 
     low: Ratios
     high: Ratios
     open: Truths
+    undefined: Truths
 
 
 def evaluate_range(term: Term, ends: Ends) -> Range:
@@ -48,7 +51,8 @@ def evaluate_range(term: Term, ends: Ends) -> Range:
     form = affine(term)
     if form is not None:
         low, high = ends(form)
-        return Range(low, high, np.zeros(len(low.top), bool))
+        nowhere = np.zeros(len(low.top), bool)
+        return Range(low, high, nowhere, nowhere)
     match term:
         case Negate(inner):
             return _negated(evaluate_range(inner, ends))
@@ -57,7 +61,7 @@ def evaluate_range(term: Term, ends: Ends) -> Range:
             other = _negated(found)
             high = choose("max", found.high, other.high)
             low = choose("max", choose("max", found.low, other.low), _zero(found.low))
-            return Range(low, high, found.open)
+            return Range(low, high, found.open, found.undefined)
         case Call(function, arguments):
             best, *others = (evaluate_range(argument, ends) for argument in arguments)
             for one in others:
@@ -65,6 +69,7 @@ def evaluate_range(term: Term, ends: Ends) -> Range:
                     choose(function, best.low, one.low),
                     choose(function, best.high, one.high),
                     best.open | one.open,
+                    best.undefined | one.undefined,
                 )
             return best
         case Arithmetic(op, left, right):
@@ -85,8 +90,8 @@ def _truth(formula: Formula, ends: Ends, rows: int) -> tuple[Truths, Truths]:
             return np.full(rows, value), np.full(rows, not value)
         case Not(Comparison()):
             # what is undefined is not true either way, so only defined values decide
-            sure, _, never = _compared(formula.part, ends, rows)
-            return never, sure
+            _, _, false, unrefuted = _compared(formula.part, ends, rows)
+            return false, unrefuted
         case Not(part):
             sure, false = _truth(_pushed_in(part), ends, rows)
             return sure, false
@@ -101,7 +106,7 @@ def _truth(formula: Formula, ends: Ends, rows: int) -> tuple[Truths, Truths]:
                 sure, false = join(sure, one), meet(false, other)
             return sure, false
         case Comparison():
-            sure, possible, _ = _compared(formula, ends, rows)
+            sure, possible, *_ = _compared(formula, ends, rows)
             return sure, ~possible
     raise TypeError(f"not a formula: {formula!r}")
 
@@ -120,17 +125,22 @@ def _pushed_in(part: Formula) -> Formula:
     raise TypeError(f"not a formula: {part!r}")
 
 
-def _compared(formula: Formula, ends: Ends, rows: int) -> tuple[Truths, Truths, Truths]:
-    """Return where a comparison certainly holds, may hold, and is certainly false and defined."""
+def _compared(formula: Formula, ends: Ends, rows: int) -> tuple[Truths, Truths, Truths, Truths]:
+    """Return where a comparison certainly holds, may, is certainly false, and certainly is not.
+
+    What is undefined is neither true nor false; one link of a chain that is false makes it false.
+    """
     assert isinstance(formula, Comparison)
-    sure, possible, never = np.full(rows, True), np.full(rows, True), np.full(rows, False)
+    sure, possible, false, unrefuted = (np.full(rows, start) for start in (True, True, False, True))
     for op, difference in zip(formula.ops, differences(formula.terms), strict=True):
         found = evaluate_range(difference, ends)
         holds, may = _sign(op, found)
-        sure &= holds & ~found.open
-        possible &= may | found.open
-        never |= ~may & ~found.open
-    return sure, possible, never
+        holds &= ~found.open
+        sure &= holds
+        possible &= (may | found.open) & ~found.undefined
+        false |= ~may & ~found.open
+        unrefuted &= holds | found.undefined
+    return sure, possible, false, unrefuted
 
 
 def _sign(op: str, found: Range) -> tuple[Truths, Truths]:
@@ -149,7 +159,8 @@ def _sign(op: str, found: Range) -> tuple[Truths, Truths]:
 
 def _negated(found: Range) -> Range:
     low, high = found.low, found.high
-    return Range(Ratios(-high.top, high.bottom), Ratios(-low.top, low.bottom), found.open)
+    ends = Ratios(-high.top, high.bottom), Ratios(-low.top, low.bottom)
+    return Range(*ends, found.open, found.undefined)
 
 
 def _zero(like: Ratios) -> Ratios:
@@ -157,26 +168,39 @@ def _zero(like: Ratios) -> Ratios:
 
 
 def _arithmetic(op: str, a: Range, b: Range) -> Range:
-    open_ = a.open | b.open
+    known = a.open | b.open, a.undefined | b.undefined
     if op == "+":
-        return Range(arithmetic("+", a.low, b.low), arithmetic("+", a.high, b.high), open_)
+        return Range(arithmetic("+", a.low, b.low), arithmetic("+", a.high, b.high), *known)
     if op == "-":
-        return Range(arithmetic("-", a.low, b.high), arithmetic("-", a.high, b.low), open_)
+        return Range(arithmetic("-", a.low, b.high), arithmetic("-", a.high, b.low), *known)
     if op == "/":
-        # a denominator that may be 0 tells nothing
+        # a denominator that may be 0 tells nothing, one that is 0 that there is no value
         zero = ((b.low.top <= 0) & (b.high.top >= 0)).astype(bool)
-        open_ = open_ | zero
-        b = Range(_safe(b.low, zero), _safe(b.high, zero), open_)
+        none = ((b.low.top == 0) & (b.high.top == 0)).astype(bool)
+        known = known[0] | zero, known[1] | (none & ~b.open)
+        b = Range(_safe(b.low, zero), _safe(b.high, zero), *known)
     corners = [arithmetic(op, x, y) for x, y in itertools.product((a.low, a.high), (b.low, b.high))]
     low, high = corners[0], corners[0]
     for corner in corners[1:]:
         low, high = choose("min", low, corner), choose("max", high, corner)
-    return Range(low, high, open_)
+    return Range(low, high, *known)
 
 
 def _safe(value: Ratios, zero: Truths) -> Ratios:
     """Put 1 where a denominator may be 0."""
     return Ratios(np.where(zero, 1, value.top), np.where(zero, 1, value.bottom))
+
+
+def below(found: Range, edge: Ratios) -> tuple[Truths, Truths]:
+    """Tell which rows certainly lie below an edge, and which may."""
+    may = (less(found.low, edge) | found.open) & ~found.undefined
+    return less(found.high, edge) & ~found.open, may
+
+
+def above(found: Range, edge: Ratios) -> tuple[Truths, Truths]:
+    """Tell which rows certainly lie above an edge, and which may."""
+    may = (less(edge, found.high) | found.open) & ~found.undefined
+    return less(edge, found.low) & ~found.open, may
 
 
 def inside(found: Range, low: Ratios, high: Ratios, *, closed: bool) -> tuple[Truths, Truths]:
@@ -186,4 +210,5 @@ def inside(found: Range, low: Ratios, high: Ratios, *, closed: bool) -> tuple[Tr
         below, may_below = ~less(high, found.high), ~less(high, found.low)
     else:
         below, may_below = less(found.high, high), less(found.low, high)
-    return above & below & ~found.open, (may_above & may_below) | found.open
+    may = ((may_above & may_below) | found.open) & ~found.undefined
+    return above & below & ~found.open, may

@@ -77,6 +77,8 @@ class Bracket:
     ('bounded', True, None)
     >>> some.tightened(Bracket(42, 42)).value
     42
+    >>> f"{Bracket(1000, 10**6):,}"
+    'between 1,000 and 1,000,000'
     """
 
     lower: Exact | None = None
@@ -154,14 +156,20 @@ class Bracket:
         raise NotExactError(f"whether the number is 0 is not decided: {self} ({self.status}).")
 
     def __str__(self) -> str:
+        return format(self)
+
+    def __format__(self, spec: str) -> str:
+        lower, upper = (
+            None if end is None else format(end, spec) for end in (self.lower, self.upper)
+        )
         if self.status == "exact":
-            return str(self.lower)
+            return str(lower)
         about = "" if self.estimate is None else f"about {float(self.estimate.value):.4g}, "
-        if self.upper is None:
-            return f"{about}at least {self.lower}" if self.lower is not None else f"{about}unknown"
-        if self.lower is None:
-            return f"{about}at most {self.upper}"
-        return f"{about}between {self.lower} and {self.upper}"
+        if upper is None:
+            return f"{about}at least {lower}" if lower is not None else f"{about}unknown"
+        if lower is None:
+            return f"{about}at most {upper}"
+        return f"{about}between {lower} and {upper}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the number, None unless it is exact, and what is known as plain JSON values."""

@@ -11,7 +11,7 @@ from adtc.profiles.audits.rates import Changes, GroupCounts, impact_ratios
 from adtc.profiles.writing import json_number
 
 if TYPE_CHECKING:
-    from adtc.profiles.audits.audited import Alternative, Alternatives
+    from adtc.profiles.audits.audited import Alternatives
 
 Value = Fraction | int | None
 _RATES = (
@@ -73,8 +73,9 @@ def changes_json(change: Changes) -> dict[str, Any]:
     }
 
 
-def best_json(best: "Alternative | None", gap: str) -> dict[str, Any] | None:
+def best_json(found: "Alternatives", gap: str) -> dict[str, Any] | None:
     """Write the best alternative as `adtc optimize` writes an optimum."""
+    best, proved = found.best, found.least is not None
     if best is None:
         return None
     value = best.metrics[gap]
@@ -83,8 +84,8 @@ def best_json(best: "Alternative | None", gap: str) -> dict[str, Any] | None:
         "value_exact": exact_or_none(value),
         "error": json_number(best.metrics["error"]),
         **best.to_json(),
-        "status": "exact",
-        "proved": True,
+        "status": "exact" if proved else "partial",
+        "proved": proved,
     }
 
 
@@ -97,7 +98,7 @@ def considered_json(found: "Alternatives", gap: str) -> dict[str, Any]:
         "where": found.where,
         "exists": found.exists,
         "count": found.count,
-        "best": best_json(found.best, gap),
+        "best": best_json(found, gap),
         "front": None if found.front is None else found.front.to_json(),
     }
 

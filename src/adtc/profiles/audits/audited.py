@@ -106,6 +106,9 @@ class Baseline:
         Per row the position of the label that was decided.
     spelled
         What the column's own spellings were read as.
+    at_floor, proved
+        Whether the most accurate tree reaches the floor, and whether none is more accurate: a
+        limit may leave the best one found.
     """
 
     kind: Kind
@@ -115,6 +118,8 @@ class Baseline:
     model: TreeModel | None = None
     test: Measured | None = None
     spelled: tuple[tuple[str, str], ...] = ()
+    at_floor: bool = True
+    proved: bool = True
 
     @property
     def metrics(self) -> Mapping[str, Value]:
@@ -187,7 +192,8 @@ class Alternatives:
         None where a limit ended the search for it; ``best`` and ``front`` also where there is no
         such tree.
     least
-        The smallest gap of all trees at the floor; None if no tree reaches it.
+        The smallest gap of all trees at the floor; None if no tree reaches it, or where a limit
+        ended the search: ``best`` is then the best one found.
     """
 
     space: Space
@@ -344,7 +350,7 @@ class Audit:
             "exists": self.exists,
             "count": self.count,
             "log10": None if self.count is None else log10(self.count),
-            "best": best_json(self.best, self.gap),
+            "best": best_json(self.every, self.gap),
             "baseline": self.baseline.to_json(),
             "floor": self.floor,
             "gap": self.gap,

@@ -6,6 +6,7 @@ leaves open what it interrupts and keeps the rest.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from time import monotonic
@@ -29,15 +30,15 @@ from adtc.algebra.formula import (
 from adtc.algebra.trees import Tree
 from adtc.data import Data
 from adtc.engine.monitor import Monitor
-from adtc.engine.nearest import Nearest, nearest
+from adtc.engine.nearest import nearest
 from adtc.engine.query import Definitions, Space
 from adtc.engine.questions import count, optimize
 from adtc.engine.record import recording
-from adtc.engine.results import Count
+from adtc.engine.results import Count, Optimum
 from adtc.engine.run import Engine
 from adtc.errors import QueryError, TooLargeError
 from adtc.models import TreeModel
-from adtc.profiles.audits.audited import Alternative, Alternatives, Audit
+from adtc.profiles.audits.audited import Alternative, Alternatives, Audit, Baseline
 from adtc.profiles.audits.in_use import Scales
 from adtc.profiles.fronts import Search
 from adtc.profiles.pareto import PARTIAL, Front
@@ -99,20 +100,10 @@ def audit(
     >>> found.exists, found.count, str(found.best.metrics["dp"]), str(found.baseline.metrics["dp"])
     (True, 1, '2/155', '7/310')
     """
-    inquiry = Inquiry(
-        data,
-        space,
-        decision=decision,
-        tree=tree,
-        floor=floor,
-        gap=gap,
-        consider=consider,
-        test=test,
-        define=define,
-        engine=engine,
-        monitor=monitor,
-    )
-    return inquiry.run()
+    return Inquiry(
+        data, space, decision=decision, tree=tree, floor=floor, gap=gap, consider=consider,
+        test=test, define=define, engine=engine, monitor=monitor,
+    ).run()  # fmt: skip
 
 
 class Inquiry:
@@ -161,6 +152,8 @@ class Inquiry:
     def run(self) -> Audit:
         """Search until everything is found or a limit is reached."""
         self._baseline()
+        self.monitor.finished = lambda reason: self.found(stopped=reason)
+        self.monitor.reached = True
         self._alternatives("every", self.space)
         self._consider()
         self._choose()
@@ -203,11 +196,7 @@ class Inquiry:
         if "baseline" not in self._known or every is None:
             raise TooLargeError(left[-1] if left else "the audit has not begun.")
         return Audit(
-            data=self.data,
-            space=self.space,
-            floor=str(self.floor),
-            gap=self.gap,
-            good=self.good,
+            data=self.data, space=self.space, floor=str(self.floor), gap=self.gap, good=self.good,
             baseline=self._known["baseline"],
             every=every,
             considered=self._known.get("considered"),
@@ -218,7 +207,7 @@ class Inquiry:
             proof=self._known.get("proof"),
             stopped=left,
             define=self._options["define"],
-        )
+        )  # fmt: skip
 
     @property
     def floor(self) -> Formula:
@@ -243,7 +232,7 @@ class Inquiry:
         elif self._tree is not None:
             made = self._scales.of_tree("tree", self._scales.in_table(self._tree))
         else:
-            made = self._scales.of_tree("best", self._most_accurate())
+            made = self._most_accurate()
         if self._floor is None:
             self._known["floor"] = _compared("acc", ">=", made.metrics["acc"])
         if made.metrics[self.gap] is None:
@@ -256,34 +245,39 @@ class Inquiry:
 
     def _extreme(self, call: Call) -> Fraction | None:
         goal = {"minimize" if call.function == "least" else "maximize": str(call.arguments[0])}
-        value = self._ask(optimize, self.space, **goal).value
-        return None if value is None else Fraction(value)
+        best = self._ask(optimize, self.space, **goal)
+        if not best.proved:
+            raise TooLargeError(best.record.reason)
+        return None if best.value is None else Fraction(best.value)
 
-    def _most_accurate(self) -> Tree:
+    def _most_accurate(self) -> Baseline:
         """Find the most accurate tree at the floor; of several the one with the smallest gap."""
-        best = self._ask(optimize, self.space, maximize="acc", where=self.floor)
+        best, bounds = self._most_accurate_with(self.floor), [self.floor]
         if best.tree is None:  # none reaches the floor: then the best there is
-            best = self._ask(optimize, self.space, maximize="acc")
+            best, bounds = self._most_accurate_with(None), []
             if best.tree is None:
                 raise QueryError(
                     f"no tree has leaves of which {self.space.leaf_share} of the rows have the "
                     f"label, so there is nothing to audit: lower min_leaf_share (--leaf-share)."
                 )
-            return self._smallest(
-                best.tree, self.space, [_compared("acc", "=", best.value)], self.gap
-            )
-        bounds = [self.floor, _compared("acc", "=", best.value)]
-        return self._smallest(best.tree, self.space, bounds, self.gap)
+        equal = [*bounds, _compared("acc", "=", best.value)]
+        tree = self._smallest(best.tree, self.space, equal, self.gap) if best.proved else best.tree
+        made = self._scales.of_tree("best", tree)
+        return replace(made, at_floor=bool(bounds), proved=best.proved)
+
+    def _most_accurate_with(self, floor: Formula | None) -> Optimum:
+        """Find it; where a limit ends that, the best so far, if there is one."""
+        best = self._ask(optimize, self.space, maximize="acc", where=floor)
+        if best.tree is None and not best.proved:  # whether one reaches the floor is not known
+            raise TooLargeError(best.record.reason)
+        self._note("the most accurate tree", best)
+        return best
 
     def _smallest(self, tree: Tree, space: Space, bounds: list[Formula], *goals: str) -> Tree:
         """Among trees that tie, find the least of each goal in turn, the fewest leaves last."""
         for goal in (*goals, "size"):
-            best = self._try(
-                "the smallest of equal trees",
-                optimize,
-                space,
-                minimize=goal,
-                where=all_of(*bounds),
+            best = self._proved(
+                "the smallest of equal trees", space, minimize=goal, where=all_of(*bounds)
             )
             if best is None or best.tree is None:
                 break
@@ -310,8 +304,8 @@ class Inquiry:
             f"the smallest gap{about}", optimize, space, minimize=self.gap, where=floor
         )
         if least is not None:
-            exists = least.value is not None and least.value < used
-            known = replace(known, exists=exists, least=least.value)
+            self._note(f"the smallest gap{about}", least)
+            known = self._with_least(known, least, used)
             self._known[key] = known
         counted = self._try(f"the number{about}", count, space, where=wanted)
         if isinstance(counted, Count):
@@ -319,7 +313,12 @@ class Inquiry:
             self._known[key] = known
             if key == "every":
                 self._known["proof"] = counted.record.details.get("proof_of_none")
-        if known.exists and least is not None and least.tree is not None:
+        elif counted is not None:
+            assert counted.record is not None  # of an answer
+            self._stopped.append(f"the number{about}: {counted.record.reason}")
+            if counted.lower:
+                known = replace(known, exists=True)
+        if known.exists and least is not None and least.proved and least.tree is not None:
             best = self._best(space, least.tree, [floor, _compared(self.gap, "=", least.value)])
             known = replace(known, best=best)
             self._known[key] = known
@@ -327,12 +326,21 @@ class Inquiry:
             known = replace(known, front=front)
         self._known[key] = known
 
+    def _with_least(self, known: Alternatives, least: Optimum, used: Any) -> Alternatives:
+        """Say what the smallest gap decides; a tree found so far decides only that there is one."""
+        smaller = least.value is not None and least.value < used
+        if least.proved:
+            return replace(known, exists=smaller, least=least.value)
+        if not smaller or least.tree is None:
+            return known
+        return replace(known, exists=True, best=self._alternative(least.tree, "smallest gap found"))
+
     def _best(
         self, space: Space, tree: Tree, bounds: list[Formula], role: str = "smallest gap"
     ) -> Alternative:
         """Among the trees with the smallest gap, take the best one with the fewest leaves."""
-        better = self._try(
-            "the best of equal gaps", optimize, space, maximize=self.good, where=all_of(*bounds)
+        better = self._proved(
+            "the best of equal gaps", space, maximize=self.good, where=all_of(*bounds)
         )
         if better is not None and better.tree is not None:
             bounds = [*bounds, _compared(self.good, "=", better.value)]
@@ -342,12 +350,12 @@ class Inquiry:
     def _front(self, space: Space, wanted: Formula) -> Front | None:
         search = Search(
             self.data, space, maximize=self.good, minimize=self.gap, where=wanted,
-            monitor=self.monitor, **self._options,
+            monitor=self.monitor.part(), **self._options,
         )  # fmt: skip
         front = search.at_once() or search.run()
         if front.stopped is not None:
             self._stopped.append(f"points of the front: {front.stopped}")
-        return front
+        return front if front.finished is None else None
 
     def _choose(self) -> None:
         """Choose the trees to show: the ends of the front and one between, or those next to it."""
@@ -379,8 +387,8 @@ class Inquiry:
         last = min(Fraction(tree.metrics[self.gap] or 0) for tree in shown)
         while len(shown) < _SHOWN:
             beyond = all_of(wanted, _compared(self.gap, ">", last))
-            found = self._try(
-                "further trees to show", optimize, source.space, minimize=self.gap, where=beyond
+            found = self._proved(
+                "further trees to show", source.space, minimize=self.gap, where=beyond
             )
             if found is None or found.tree is None:
                 return
@@ -395,22 +403,20 @@ class Inquiry:
     def _near(self) -> None:
         """Find how near trees come, if that is found quickly."""
         memory = min(_NEAREST_BYTES, self.monitor.memory)
-        monitor = Monitor(
-            time_limit=_NEAREST_SECONDS, memory_limit=memory, threads=self.monitor.threads
-        )
-        try:
+        left = self.monitor.time_left
+        seconds = _NEAREST_SECONDS if left is None else max(0.0, min(_NEAREST_SECONDS, left))
+        monitor = Monitor(time_limit=seconds, memory_limit=memory, threads=self.monitor.threads)
+        with suppress(TooLargeError):
             self.monitor.check()
-            near: tuple[Nearest, ...] = nearest(
+            self._known["nearest"] = nearest(
                 self.data, self.space, self._smaller(), monitor=monitor, **self._options
             )
-        except TooLargeError:
-            return
-        self._known["nearest"] = near
 
     def _ask(self, question: Callable[..., T], space: Space, **options: Any) -> T:
         """Ask a question of the table under what is left of the limits, and note its cost."""
         self.monitor.check()
-        answer: Any = question(self.data, space, **options, **self._options, monitor=self.monitor)
+        options |= {**self._options, "monitor": self.monitor.part()}
+        answer: Any = question(self.data, space, **options)
         self.record.cell_scan += answer.record.cell_scan
         self.record.engine = answer.record.engine
         return cast(T, answer)
@@ -422,6 +428,19 @@ class Inquiry:
         except TooLargeError as reason:
             self._stopped.append(f"{what}: {reason}")
             return None
+
+    def _proved(self, what: str, space: Space, **goal: Any) -> Optimum | None:
+        """Find an optimum; None, and a note, where a limit leaves only the best so far."""
+        best = self._try(what, optimize, space, **goal)
+        if best is None or best.proved:
+            return best
+        self._note(what, best)
+        return None
+
+    def _note(self, what: str, best: Optimum) -> None:
+        """Note what a limit left open about an optimum."""
+        if not best.proved:
+            self._stopped.append(f"{what}: {best.record.reason}")
 
 
 def _compared(term: str, op: str, value: Any) -> Formula:

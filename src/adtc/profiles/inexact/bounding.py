@@ -18,7 +18,7 @@ from adtc.algebra.formula import Formula, Term
 from adtc.data import Data
 from adtc.engine.exact.columns import Column, Ratios, Truths
 from adtc.engine.exact.limbs import Limbs, total_of
-from adtc.engine.exact.ranges import Range, evaluate_range, inside, truth_range
+from adtc.engine.exact.ranges import Range, above, below, evaluate_range, inside, truth_range
 from adtc.engine.limits.bracket import Bracket
 from adtc.engine.monitor import Monitor
 from adtc.engine.plan import make_plan
@@ -70,7 +70,9 @@ class BoundedProfile(Ranged):
         return self._bracket(self.sure, self.possible)
 
     def crosstab(self, x: str, y: str, *, bins: BinsWanted = 10) -> BracketTable:
-        """Bracket the number of trees by two metrics; trees outside given edges are left out.
+        """Bracket the number of trees by two metrics.
+
+        Trees that may lie outside given edges, or be undefined, have bins of their own.
 
         Parameters
         ----------
@@ -115,10 +117,19 @@ class BoundedProfile(Ranged):
         bins = [Bin("range", known[i], known[i + 1], i == last) for i in range(last + 1)]
         rows = len(self.sure)
         placed = [
-            inside(found, _column(b.low, rows), _column(b.high, rows), closed=b.closed)
+            (b, inside(found, _column(b.low, rows), _column(b.high, rows), closed=b.closed))
             for b in bins
         ]
-        return Bins(metric, tuple(bins)), placed
+        first, end = _column(known[0], rows), _column(known[-1], rows)
+        placed.insert(0, (Bin("below", high=known[0]), below(found, first)))
+        placed.append((Bin("above", low=known[-1]), above(found, end)))
+        placed.append((Bin("undefined"), (found.undefined, found.open)))
+        kept = [
+            (b, (sure, may))
+            for b, (sure, may) in placed
+            if b.kind == "range" or bool((self.possible & may).any())
+        ]
+        return Bins(metric, tuple(b for b, _ in kept)), [where for _, where in kept]
 
     def _edges(self, metric: str, found: Range, wanted: AxisBins) -> tuple[Fraction, ...]:
         """Read edges, or place so many round bins over all that a metric may be."""

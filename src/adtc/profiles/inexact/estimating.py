@@ -185,7 +185,7 @@ class EstimatedProfile(Ranged):
         if self.all_good:
             return Bracket(self.pool, self.pool)
         lower, upper = self.different, self.pool - self.rejected
-        return Bracket(lower, upper).tightened(self._bracket(self.hits.count, risk))
+        return Bracket(lower, upper).tightened(self._bracket(self.hits.total, risk))
 
     def _brackets(self, hits: Iterable[int], risk: float) -> list[Bracket]:
         return [self._bracket(n, risk) for n in hits]

@@ -265,10 +265,14 @@ class VoteShares(Plottable):
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"<VoteShares: {self.headline}>"
+        return f"<VoteShares: {self.headline}{self._part}>"
 
     def _repr_html_(self) -> str:
-        return html_table(self.lines(), self.headline)
+        return html_table(self.lines(), f"{self.headline}{self._part}")
+
+    @property
+    def _part(self) -> str:
+        return "" if self.status == "exact" else f" ({self.record.status_text})"
 
     @property
     def headline(self) -> str:

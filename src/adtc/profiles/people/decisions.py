@@ -144,7 +144,7 @@ def discrepancy(
     changed = additive(CHANGED, _differs)
     asked = {"ask": "discrepancy", "baseline": baseline_name(baseline)}
     found = refined(profile, by_codes(profile, codes), changed, asked=asked, monitor=monitor)
-    most = best(found, 1, maximize=CHANGED) if found.count else []
+    most = best(found, 1, maximize=CHANGED) if found.total else []
     return Discrepancy(
         baseline_name(baseline),
         data.total,
@@ -231,12 +231,12 @@ def deciding(
     rows, labels = _wanted(decisions, data, n_rows)
     asked = {"ask": "deciding", "decisions": {str(k): str(v) for k, v in decisions.items()}}
     if not decisions:
-        return Deciding({}, profile.count, profile.count, profile.record, profile, profile)
+        return Deciding({}, profile.total, profile.total, profile.record, profile, profile)
     finer = with_cases(profile, take_rows(bits, n_rows, rows), labels)
     none = Comparison((Name(_AGAINST), Number(Fraction(0))), ("<=",))
     against = additive(_AGAINST, _misses)
     found = refined(profile, finer, against, constraint=none, asked=asked, monitor=monitor)
-    return Deciding(dict(decisions), found.count, profile.count, found.record, profile, found)
+    return Deciding(dict(decisions), found.total, profile.total, found.record, profile, found)
 
 
 def _differs(label: int, group: RowGroup) -> int:

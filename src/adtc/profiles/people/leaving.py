@@ -142,9 +142,10 @@ def leave_one_out(profile: Profile, *, monitor: Monitor | None = None) -> LeaveO
     parts = {w: (_asked(formula, data.total - w, 0), _asked(formula, data.total - w, w))
              for w in weights}  # fmt: skip
     every = Or((whole, *(part for pair in parts.values() for part in pair)))
-    near = make_profile(data, source.space, ["error", "size"], where=every, monitor=monitor)
+    strict = (monitor or Monitor()).strict()  # rows enter and leave all good trees or none
+    near = make_profile(data, source.space, ["error", "size"], where=every, monitor=strict)
     good = _holds(near, whole)
-    if near.take(good).count != profile.count:
+    if near.take(good).total != profile.total:
         raise QueryError(
             "this profile was filtered after it was made, so its formula does not say which trees "
             "are good: make a profile with the whole formula as where=…."
@@ -160,7 +161,7 @@ def leave_one_out(profile: Profile, *, monitor: Monitor | None = None) -> LeaveO
         question={**profile.record.question, "ask": "leave_one_out"},
         seconds=time.perf_counter() - started,
     )
-    return LeaveOneOut(enter, leave, profile.count, str(formula), people_of(data), record)
+    return LeaveOneOut(enter, leave, profile.total, str(formula), people_of(data), record)
 
 
 def _formula(profile: Profile) -> Formula:
@@ -204,8 +205,8 @@ def _holds(profile: Profile, formula: Formula) -> npt.NDArray[np.bool_]:
 
 def _voting(profile: Profile, rows: Array, wrong: bool) -> Array:
     """Count, per row, the trees of a profile that are right on it, or wrong."""
-    if not profile.count:
+    if not profile.total:
         return np.full(len(rows), 0, object)
     assert profile.source is not None
     right: Array = votes_of(profile).counts[rows, profile.source.data.y[rows]]
-    return profile.count - right if wrong else right
+    return profile.total - right if wrong else right

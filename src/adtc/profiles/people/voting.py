@@ -91,7 +91,7 @@ def votes_of(
     parts = admitted_parts(source.circuit, voting.keys, monitor)
     bits, n_rows = rows_to_decide(voting, frame, monitor, parts)
     weights = None if gibbs is None else _gibbs_weights(voting, gibbs)
-    labels, trees = source.data.labels, voting.count
+    labels, trees = source.data.labels, voting.total
     counts = np.zeros((n_rows, len(labels)), object if weights is None else np.float64)
     for part in parts:
         chosen = None if weights is None else weights[part.chosen]

@@ -158,7 +158,7 @@ def _trees(loaded: Profile) -> Iterator[str]:
     _ = loaded.need_source("verifying").circuit  # put together here, and checked
     yield "the arrays of the circuit belong together"
     try:
-        drawn = loaded.draw(min(_DRAWN, loaded.count), seed=0) if loaded.count else []
+        drawn = loaded.draw(min(_DRAWN, loaded.total), seed=0) if loaded.total else []
     except RuntimeError as error:
         raise DataError(str(error).rstrip(".")) from None
     if drawn:
@@ -185,5 +185,5 @@ def _again(loaded: Profile, monitor: Monitor | None, unchecked: list[str]) -> It
     places = find_keys(again.keys, loaded.keys)
     if (places < 0).any() or not np.array_equal(again.trees[places], loaded.trees):
         raise DataError("counted again from its rows, its cells have other numbers of trees")
-    trees, cells = f"{loaded.count:,} trees", f"{len(loaded.trees):,} cells"
+    trees, cells = f"{loaded.total:,} trees", f"{len(loaded.trees):,} cells"
     yield f"counted again from the rows: the same {trees} in the same {cells}"

@@ -52,9 +52,10 @@ function go(list, at = "") {
 
 /** Show a tree that begins like this: drawn with a seed, or the best. */
 async function finish(how, tell) {
+  const begun = { where: state.where, steps: state.steps };
   try {
-    const found = await ask("complete", { where: state.where, steps: state.steps, by, ...how });
-    if (!found) return;
+    const found = await ask("complete", { ...begun, by, ...how });
+    if (!found || begun.where !== state.where || begun.steps !== state.steps) return; // it is another tree by now
     tell("");
     change({ rank: found.rank, cell: "", side: "" });
     if (window.matchMedia("(max-width: 960px)").matches) document.getElementById("tree-card").scrollIntoView({ block: "start" });

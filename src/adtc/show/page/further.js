@@ -78,7 +78,7 @@ async function pick(i, j, tell) {
   try {
     const { limit, ...place } = query();
     const found = await ask("further_tree", { ...place, cell: `${i},${j}`, seed: String(crypto.getRandomValues(new Uint32Array(1))[0]) });
-    if (found) change({ rank: found.rank, cell: "", side: "" });
+    if (found && place.where === state.where) change({ rank: found.rank, cell: "", side: "" });
   } catch (refusal) {
     tell(refusal.message, true);
   }
