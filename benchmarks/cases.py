@@ -205,6 +205,17 @@ def tensor(
     return Outcome(sum(cells.values()), result.circuit.cell_scan, len(cells), live, engine)
 
 
+def cells(
+    data: Data, space: adtc.Space, monitor: adtc.Monitor, *, metrics: tuple[str, ...]
+) -> Outcome:
+    """Make the cells of all trees by metrics, as a profile keeps them; answer with their number."""
+    start = time.perf_counter()
+    question, known = _asked(data, space, monitor, metrics, None)
+    result = fast.run(question, data, monitor=monitor, known=known)
+    engine, live = time.perf_counter() - start, sum(result.circuit.outside.live_paths)
+    return Outcome(result.total, result.circuit.cell_scan, len(result.keys), live, engine)
+
+
 def _asked(
     data: Data,
     space: adtc.Space,
@@ -419,6 +430,17 @@ def _cases() -> list[Case]:
             space(3, labels="majority"),
             partial(tensor, metrics=("N01", "N10", "size")),
             5341804,
+        ),
+        *(
+            Case(
+                "joint-by-three",
+                "german-fair",
+                space(3, relminsup="0.1"),
+                partial(cells, metrics=("size", "acc", "dp")),
+                464282398,
+                threads,
+            )
+            for threads in (1, 2)
         ),
         Case(
             "rashomon-3%-axes",
