@@ -31,7 +31,7 @@ setup: $(READY) ## make .venv with everything that development needs
 demo: $(READY) ## profile, cross-table, front, trees and report of a bundled table, into demo/
 	$(BIN)/adtc demo -o demo
 
-browser: ## install Debian's chromium for the browser tests, where that is possible
+browser: ## install Debian's chromium and poppler-utils for the browser tests, if possible
 	@tools/browser.sh
 
 test: $(READY) browser ## run the tests, the README and the documentation's examples

@@ -294,7 +294,7 @@ def test_limits_and_threads_reach_the_run(monkeypatch: pytest.MonkeyPatch) -> No
         ("4GB", 4 * 10**9),
         ("2GiB", 2**31),
         ("70000000", 7 * 10**7),
-        ("30000k", 3 * 10**7),
+        ("90000k", 9 * 10**7),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -563,7 +563,7 @@ MISTAKES = {
     ),
     "memory limit hit": (
         ["count", "small.csv", *SPACE, "--memory-limit", "1B"],
-        "--memory-limit is 0 MB, but the program and the table alone hold",
+        "--memory-limit is 0 MB, but the program alone holds",
     ),
     "unknown engine": (["count", "small.csv", *SPACE, "--engine", "best"], "'best' is not one of"),
     "metric too much for the engine": (

@@ -42,7 +42,10 @@ public:
     }
 
     /// End the run while the process holds more than so many resident bytes; 0 removes the limit.
-    void set_resident_limit(std::int64_t bytes) noexcept { most_resident_.store(bytes); }
+    void set_resident_limit(std::int64_t bytes) noexcept {
+        if (bytes > 0) keep_little_memory();
+        most_resident_.store(bytes);
+    }
 
     void check() const {
         if (cancelled()) throw Cancelled();

@@ -18,7 +18,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 import adtc
-from adtc import _core
 from adtc.cli import findings, main
 from adtc.cli.demo import FILES, MARK, QUESTIONS, STEPS, prepare
 from adtc.errors import QueryError, TooLargeError
@@ -894,25 +893,27 @@ def test_estimates_that_cannot_be(args: list[str], sentence: str) -> None:
     assert sentence in done.stderr
 
 
+def alone(*args: str) -> subprocess.CompletedProcess[str]:
+    """Run the program in a process of its own: what another one holds counts against its limit."""
+    command = [sys.executable, "-m", "adtc", *args]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
 def test_a_profile_cut_short_comes_with_an_estimate_of_what_was_asked() -> None:
-    asked = ["german-credit", "--maxdep", "3", "--relminsup", "0.1", "--quiet"]
-
-    def limit() -> list[str]:  # what the process holds already counts
-        return ["--memory-limit", f"{_core.resident_bytes() // 10**6 + 60}MB"]
-
-    space = adtc.Space(max_depth=3, relminsup=0.1)
-    run("profile", "german-credit", "--maxdep", "1", "--estimated")  # loads all that is needed
-    trees = adtc.count(adtc.load_dataset("german-credit"), space)
+    asked = ["german-credit", "--maxdep", "3", "--relminsup", "0.1", "--threads", "1", "--quiet"]
+    refused = alone("profile", *asked, "--memory-limit", "1MB")
+    least = re.search(r"program alone holds \d+ MB: give at least (\d+) MB\.", refused.stderr)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    asked += ["--memory-limit", f"{int(least[1]) + 40}MB"]  # too little for any of the tensors
+    trees = adtc.count(adtc.load_dataset("german-credit"), adtc.Space(3, relminsup=0.1))
     metrics = ["--metrics", "size,acc,f1,dp,eopp"]
-    told = json.loads(run("profile", *asked, *metrics, *limit(), "--json").stdout)
+    told = json.loads(alone("profile", *asked, *metrics, "--json").stdout)
     assert (told["status"], told["finished"]) == ("estimated", "depth at most 2")
     assert told["count"] == trees
     assert set(told["estimated"]["metrics"]) == {"size", "acc", "f1", "dp", "eopp"}
-    lines = run("profile", *asked, *metrics, *limit()).stdout
+    lines = alone("profile", *asked, *metrics).stdout
     assert "exact, but only for depth at most 2:" in lines
-    table = json.loads(
-        run("crosstab", "german-credit", "acc", "dp", *asked[1:], *limit(), "--json").stdout
-    )
+    table = json.loads(alone("crosstab", "german-credit", "acc", "dp", *asked[1:], "--json").stdout)
     assert table["status"] == "estimated"
     assert len(table["estimated"]["lower"]) == len(table["estimated"]["x"]["bins"])
 

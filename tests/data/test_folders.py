@@ -287,7 +287,7 @@ def test_on_the_command_line(parts):
     counts = {
         json.loads(run("count", table, *asked, *more))["count"]
         for table in (str(parts), str(parts / "**" / "*.parquet"))
-        for more in ([], ["--stream"], ["--memory-limit", "1GB"])
+        for more in ([], ["--stream"], ["--memory-limit", "16GB"])
     }
     assert len(counts) == 1
     described = run("describe", str(parts), "--target", "good", "--stream")

@@ -2,6 +2,8 @@
 
 import gc
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -59,12 +61,38 @@ def resident() -> int:
 @pytest.mark.skipif(not STATM.exists(), reason="measures memory by /proc")
 @pytest.mark.parametrize("stopped", [cancelled, out_of_time, out_of_memory])
 def test_memory_after_200_stopped_runs_is_that_after_20(data, stopped) -> None:
+    _core.Control().set_resident_limit(10**15)  # what is freed is not kept
     for at in range(FEW):
         stopped(data, at)
     before = resident()
     for at in range(FEW, MANY):
         stopped(data, at)
     assert resident() - before < 8 << 20
+
+
+FREEING = """
+import threading
+from adtc import _core
+
+def hold():
+    for _ in range(3):  # the allocator learns from the first that such sizes come back
+        held = b"x" * 30_000_000
+        del held
+
+_core.Control().set_resident_limit(10**15)
+before = _core.resident_bytes()
+thread = threading.Thread(target=hold)
+thread.start()
+thread.join()
+_core.return_memory()
+print(_core.resident_bytes() - before)
+"""
+
+
+@pytest.mark.skipif(not STATM.exists(), reason="measures memory by /proc")
+def test_under_a_limit_what_a_thread_has_freed_is_given_back() -> None:
+    told = subprocess.run([sys.executable, "-c", FREEING], check=True, capture_output=True)
+    assert int(told.stdout) < 8 << 20
 
 
 @pytest.mark.parametrize("stopped", [cancelled, out_of_time, out_of_memory])

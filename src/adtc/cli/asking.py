@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,7 +41,9 @@ FILE_ONLY = ("sep", "header")  # what only a file leaves open
 NOTICED = "adtc.noticed"  # where the context keeps the warnings, for pages
 _WARNING = "adtc.warning"  # where the context keeps the line
 _SPARE = 0.05  # of the time, for printing
-_ROOM = 20_000_000  # bytes that the smallest run needs
+_MEGABYTE = 1_000_000
+_ROOM = 20 * _MEGABYTE  # that the smallest run needs
+_READING = 40 * _MEGABYTE  # that the smallest table needs to be read
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +155,13 @@ class Asked:
         limit, spare = (self.limits.get(name) for name in ("time_limit", "spare"))
         return Monitor(time_limit=limit, spare=spare or 0.0, started=self.started).time_left
 
-    def monitor(self) -> "Monitor":
+    def monitor(self, *, reading: bool = False) -> "Monitor":
         """Make what watches over a part of the run; the time limit is for all parts together.
 
-        The memory limit is for the whole program: what it holds already is not there for the run.
+        The memory limit is for the whole program: what it holds already is not there for the run,
+        nor is what ``reading`` a table will take.
         """
+        import adtc.data  # noqa: F401 (every run needs it, so it is held from the start)
         from adtc import _core
         from adtc.engine.monitor import Monitor
         from adtc.errors import LimitError
@@ -164,10 +169,12 @@ class Asked:
         limits = self.limits
         if (most := limits.get("memory_limit")) is not None:
             held = _core.resident_bytes()
-            if most < held + _ROOM:
+            needed = held + _ROOM + (_READING if reading else 0)
+            if most < needed:
+                alone = "alone holds" if reading else "and the table alone hold"
                 raise LimitError(
-                    f"--memory-limit is {most / 1e6:,.0f} MB, but the program and the table alone "
-                    f"hold {held / 1e6:,.0f} MB: give at least {(held + _ROOM) / 1e6:,.0f} MB."
+                    f"--memory-limit is {most / _MEGABYTE:,.0f} MB, but the program {alone} "
+                    f"{held / _MEGABYTE:,.0f} MB: give at least {ceil(needed / _MEGABYTE):,} MB."
                 )
             limits |= {"memory_limit": most - held, "resident_limit": most}
         return Monitor(**limits, started=self.started, patient=True)
@@ -182,7 +189,7 @@ class Asked:
         """Read the table, and warn about what is odd in it."""
         from adtc.errors import TooLargeError
 
-        monitor = self.monitor()
+        monitor = self.monitor(reading=True)
         try:
             sheet = watched(lambda: self.sheet(watch=monitor), monitor)
         except TooLargeError:
