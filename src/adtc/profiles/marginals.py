@@ -6,6 +6,7 @@ All is exact but rounded moments, which say how far they may be off.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 from math import fsum, sqrt
 from typing import Any
 
@@ -28,7 +29,7 @@ from adtc.engine.score import as_integer
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.profiles.bins import Edge, read_number
-from adtc.profiles.profile import Profile, joint_codes
+from adtc.profiles.profile import Profile, cell_ranges, joint_codes
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
 
 Floats = npt.NDArray[np.float64]
@@ -169,22 +170,62 @@ def moments(profile: Profile, metric: str, *, exact: bool = True) -> Moments:
     return Moments(metric, trees, undefined, mean, variance, pairs[0][0], pairs[-1][0])
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The moments of some cells; what trees weigh is their share of all trees.
+
+    Parameters
+    ----------
+    sums, sizes
+        Of values and of absolute values, weighted, block by block.
+    spread
+        The sum of squared distances from the part's own mean, weighted.
+    """
+
+    trees: int
+    weight: float
+    sums: list[float]
+    sizes: list[float]
+    mean: float
+    spread: float
+    least: Fraction | None
+    largest: Fraction | None
+
+    @classmethod
+    def of(cls, column: Ratios, trees: Limbs, total: int) -> "_Part":
+        """Look at cells whose columns fit caches."""
+        defined = (column.bottom != 0).astype(bool)
+        values, shares = floats(column), _shares(trees, total)
+        shares[~defined] = 0
+        sums, weight = _block_sums(values * shares), fsum(_block_sums(shares))
+        mean = fsum(sums) / weight if weight else 0.0
+        return cls(
+            total_of(trees[defined]),
+            weight,
+            sums,
+            _block_sums(np.abs(values) * shares),
+            mean,
+            fsum(_block_sums((values - mean) ** 2 * shares)),
+            extreme(column, 1),
+            extreme(column, -1),
+        )
+
+
 def _rounded_moments(profile: Profile, metric: str) -> Moments:
-    column = profile.column(metric)
-    defined = (column.bottom != 0).astype(bool)
-    trees = total_of(profile.trees[defined])
+    some = map(profile.take, cell_ranges(len(profile.trees)))
+    parts = [_Part.of(one.column(metric), one.trees, profile.total) for one in some]
+    trees = sum(part.trees for part in parts)
     undefined = profile.total - trees
     if not trees:
         return Moments(metric, 0, undefined, None, None, None, None)
-    values, shares = floats(column), _shares(profile.trees, trees)
-    shares[~defined] = 0
-    mean = _block_sum(values * shares)
-    variance = _block_sum((values - mean) ** 2 * shares)
-    error = _OFF * _block_sum(np.abs(values) * shares)
-    least, largest = (extreme(column, sign) for sign in (1, -1))
-    return Moments(
-        metric, trees, undefined, mean, variance, as_integer(least), as_integer(largest), error
-    )
+    share = float(Fraction(trees, profile.total))
+    mean = fsum(chain.from_iterable(part.sums for part in parts)) / share
+    squares = fsum(part.spread + part.weight * (part.mean - mean) ** 2 for part in parts)
+    error = _OFF * fsum(chain.from_iterable(part.sizes for part in parts)) / share
+    least = min(part.least for part in parts if part.least is not None)
+    largest = max(part.largest for part in parts if part.largest is not None)
+    ends = as_integer(least), as_integer(largest)
+    return Moments(metric, trees, undefined, mean, squares / share, *ends, error)
 
 
 def _shares(trees: Limbs, total: int) -> Floats:
@@ -197,9 +238,10 @@ def _shares(trees: Limbs, total: int) -> Floats:
     return shares
 
 
-def _block_sum(numbers: Floats) -> float:
-    """Add floats in blocks, and the sums of blocks exactly: off by less than `_BLOCK` units."""
-    return fsum(np.add.reduceat(numbers, np.arange(0, len(numbers), _BLOCK)).tolist())
+def _block_sums(numbers: Floats) -> list[float]:
+    """Add floats in blocks, each off by less than `_BLOCK` units, for `fsum` to add up exactly."""
+    sums: list[float] = np.add.reduceat(numbers, np.arange(0, len(numbers), _BLOCK)).tolist()
+    return sums
 
 
 def rollup(profile: Profile, steps: Mapping[str, Edge]) -> Profile:

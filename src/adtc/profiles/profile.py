@@ -5,7 +5,7 @@ over the axes and are computed when asked for, exactly; filtering keeps cells, p
 metrics, and nothing here runs over the data again.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -43,8 +43,6 @@ from adtc.errors import QueryError, UnknownMetricError, unknown
 from adtc.hooks import hook
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
     from adtc.algebra.semiring import Semiring
@@ -70,6 +68,7 @@ if TYPE_CHECKING:
 X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
+_PART = 2**16  # cells
 # what looks at trees one by one, and so can leave some of them out
 _LOW = np.uint64(0xFFFFFFFF)
 
@@ -436,6 +435,11 @@ def _sums_of_few(trees: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[in
                     shifts = 64 * place + shift
                     sums = [a + (int(b) << shifts) for a, b in zip(sums, part, strict=True)]
     return sums
+
+
+def cell_ranges(cells: int) -> Iterator[slice]:
+    """Part the cells of a profile: columns of a part fit caches, those of all not even memory."""
+    return (slice(start, start + _PART) for start in range(0, cells, _PART))
 
 
 def joint_codes(codes: Iterable[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:

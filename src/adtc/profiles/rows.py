@@ -3,16 +3,13 @@
 A cell is a combination of axis values, and a gap of 0.1 may come from either group: two cells.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 import numpy.typing as npt
 
 from adtc.engine.exact.columns import Ratios, largest, less
-from adtc.profiles.profile import Profile, joint_codes
+from adtc.profiles.profile import Profile, cell_ranges, joint_codes
 
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd, so no bit is lost
-_PART = 2**16
 _EXACT = 2**53  # floats divide whole numbers below so that equal ratios are equal floats
 
 
@@ -44,16 +41,11 @@ def count_rows(profile: Profile) -> int:
     order = np.argsort(marks)
     marks = marks[order]
     same = np.flatnonzero(marks[1:] == marks[:-1])
-    for part in _parts(len(same)):
+    for part in cell_ranges(len(same)):
         pairs = (_columns(profile, order[same[part] + next_one]) for next_one in (0, 1))
         if not all(map(_equal, *pairs)):
             return _slowly(profile)  # other values with the same mark: next to impossible
     return cells - len(same)
-
-
-def _parts(cells: int) -> Iterator[slice]:
-    """Part a range: columns of a part fit caches, those of a large table not even memory."""
-    return (slice(start, start + _PART) for start in range(0, cells, _PART))
 
 
 def _columns(profile: Profile, cells: "slice | npt.NDArray[np.intp]") -> list[Ratios]:
@@ -64,7 +56,7 @@ def _columns(profile: Profile, cells: "slice | npt.NDArray[np.intp]") -> list[Ra
 def _marks(profile: Profile) -> npt.NDArray[np.uint64] | None:
     """Make one number of each cell, the same for equal values; None if floats do not do."""
     marks = np.zeros(len(profile.trees), np.uint64)
-    for part in _parts(len(marks)):
+    for part in cell_ranges(len(marks)):
         some = marks[part]
         for column in _columns(profile, part):
             if not _small(column):
