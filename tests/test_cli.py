@@ -336,6 +336,23 @@ def test_explain_runs_only_when_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("explain", *args).exit_code == 0
 
 
+def test_a_run_that_a_limit_stops_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_long(*args: object, **options: object) -> None:
+        raise LimitError("the run did not finish within the time limit of 9 s: ask for less.")
+
+    args = ["explain", "german-credit", "--maxdep", "4", "--metrics", "size", "--run"]
+    monkeypatch.setattr("adtc.engine.forecast.explain.measure", too_long)
+    given = answer(*args)
+    assert given["engine"] == "fast"
+    assert given["compared"] is None
+    # the least costs alone are known, and the sentence says so
+    assert given["stopped"].startswith("the run did not finish within the time limit of 9 s: ask")
+    assert "tensors on top" in given["stopped"]
+    assert run(*args).stdout.splitlines()[-1] == f"stopped: {given['stopped']}"
+    refused = run(*args, "--exact")
+    assert (refused.exit_code, refused.stderr) == (2, f"adtc: {given['stopped']}\n")
+
+
 EXAMPLES = ["count", "exists", "optimize", "explain", "datasets", "profile", "crosstab", "pareto"]
 
 

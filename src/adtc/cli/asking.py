@@ -89,17 +89,23 @@ class Asked:
         given = {name: value for name, value in self.run.items() if name != "engine"}
         return {"exact": False, "spare": _SPARE, **given}
 
-    def answer(self, question: Callable[..., T], *about: Any, **options: Any) -> T:
-        """Ask the public API under the limits given, and watch over the run."""
+    def answer(self, question: Callable[..., T], *about: Any, axes: int = 0, **options: Any) -> T:
+        """Ask the public API under the limits given, and watch over the run.
+
+        Parameters
+        ----------
+        axes
+            By how many metrics trees are told apart, which a refusal takes into account.
+        """
         from adtc.errors import LimitError
 
         options |= {"define": self.define, "engine": self.engine}
         try:
             return self.under_limits(lambda monitor: question(*about, monitor=monitor, **options))
         except LimitError as error:  # the watch may stop a run before it does so itself
-            raise self._advised(error, about[0]) from None
+            raise self._advised(error, about[0], axes) from None
 
-    def _advised(self, error: "LimitError", data: Any) -> "LimitError":
+    def _advised(self, error: "LimitError", data: Any, axes: int) -> "LimitError":
         """Let a refusal name what would fit."""
         from adtc.data import Data
         from adtc.engine.forecast.advice import advised
@@ -107,7 +113,7 @@ class Asked:
         if not isinstance(data, Data):
             return error
         monitor, budgets = self.monitor(), int(bool(self.where))
-        return advised(error, data, self.space(), axes=0, budgets=budgets, monitor=monitor)
+        return advised(error, data, self.space(), axes=axes, budgets=budgets, monitor=monitor)
 
     def under_limits(self, work: "Callable[[Monitor], T]") -> T:
         """Do work that takes a monitor under the limits given, and watch over it."""

@@ -67,7 +67,8 @@ def profile_within(
     first = _drawn_first(asked, data, metrics)
     if first is not None:  # what is exact beside it must be read in time, too
         asked = replace(asked, run={**asked.run, "spare": READING})
-    made = asked.answer(adtc.profile, data, asked.space(), metrics, where=asked.where)
+    about = data, asked.space(), metrics
+    made = asked.answer(adtc.profile, *about, where=asked.where, axes=len(metrics))
     return made, first
 
 

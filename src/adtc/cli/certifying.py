@@ -39,7 +39,7 @@ def certify(
     asked: Asked,
     path: Path,
     page: Path | None,
-    **options: str | None,
+    **options: Any,
 ) -> Answer:
     """Write an answer as a certificate that others can check, with or without adtc."""
     import adtc
@@ -49,7 +49,7 @@ def certify(
     _check_tables(asked)
     options = {name: value for name, value in options.items() if value is not None}
     given = {name: options.pop(name) for name in ALTERNATIVE if name in options}
-    about = {"command": command_line()}
+    about: dict[str, Any] = {"command": command_line()}
     if given:
         _check_alternative(asked, given, options)
         asked = asked.with_reference(given["baseline"], None)

@@ -177,17 +177,27 @@ def optimize(asked: Asked, minimize: str | None, maximize: str | None) -> Answer
 )  # fmt: skip
 def explain(asked: Asked, metrics: tuple[str, ...], run_it: bool) -> Answer:
     """Show how a question would be answered and what it would cost."""
-    from adtc.engine.forecast.explain import analyze, explain
+    from adtc.engine.forecast.explain import explain, measure
+    from adtc.errors import LimitError
 
     about = (asked.data(), asked.space(), asked.where, metrics)
+    plan = asked.answer(explain, *about, axes=len(metrics))
+    fields, lines = plan.to_json(), [Line(line) for line in str(plan).splitlines()]
     if not run_it:
-        plan = asked.answer(explain, *about)
-        return Answer(plan.to_json(), [Line(line) for line in str(plan).splitlines()])
-    plan, record = asked.answer(analyze, *about)
+        return Answer(fields, lines)
+    try:
+        record = asked.answer(measure, *about, axes=len(metrics))
+    except LimitError as error:
+        if asked.limits["exact"]:
+            raise
+        return Answer(
+            {**fields, "compared": None, "stopped": str(error)},
+            [*lines, Line(""), Line(f"stopped: {error}")],
+        )
     compared = plan.compared_with(record)
     return Answer(
-        {**plan.to_json(), "compared": compared.to_json(), "record": record.to_json()},
-        [Line(line) for line in f"{plan}\n\n{compared}".splitlines()],
+        {**fields, "compared": compared.to_json(), "record": record.to_json()},
+        [*lines, Line(""), *(Line(line) for line in str(compared).splitlines())],
     )
 
 

@@ -108,9 +108,8 @@ def opened_any(
 
     if not is_saved(asked.table):
         data = asked.data()
-        made = asked.answer(
-            adtc.profile, data, asked.space(), list(metrics(data)), where=asked.where
-        )
+        about = data, asked.space(), list(metrics(data))
+        made = asked.answer(adtc.profile, *about, where=asked.where, axes=len(about[2]))
         return Opened(made, None, None, data)
     _refuse_options(asked)
     loaded = watched(lambda: adtc.load_profile(asked.table, circuit=circuit), Monitor())
@@ -139,6 +138,7 @@ def opened_and_read(
         profile_and_read,
         *about,
         where=asked.where,
+        axes=len(about[2]),
         give=lambda made, found: (Opened(made, None, None, data), found),
     )
     return both

@@ -269,7 +269,22 @@ def analyze(
     >>> record.engine, record.details["live_subproblems"]
     ('fast', [1])
     """
-    explanation = explain(data, space, where, metrics, define, engine=engine, monitor=monitor)
+    about = data, space, where, metrics, define
+    explanation = explain(*about, engine=engine, monitor=monitor)
+    return explanation, measure(*about, engine=engine, monitor=monitor)
+
+
+def measure(
+    data: Data,
+    space: Space,
+    where: str | Formula | None = None,
+    metrics: Sequence[str] = (),
+    define: Definitions | None = None,
+    *,
+    engine: Engine = "auto",
+    monitor: Monitor | None = None,
+) -> RunRecord:
+    """Run a question as `explain` foresees it; the record tells what it needed."""
     asked = {
         "ask": "analyze",
         "metrics": list(metrics) or None,
@@ -281,7 +296,7 @@ def analyze(
             run.record.details["tensors"] = _tensors(run.fast(narrow).circuit)
         else:
             run.spec(question)
-    return explanation, run.record
+    return run.record
 
 
 def _reason(engine: str, question: Question) -> str:
