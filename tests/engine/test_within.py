@@ -294,3 +294,12 @@ def test_exact_means_are_given_more_time_than_rounded_ones():
         Monitor(time_limit=20, exact_means=True).reserve_reading(cells, 4)
     with pytest.raises(LimitError, match="time limit"):
         Monitor(time_limit=2).reserve_reading(cells, 4)
+
+
+def test_what_is_held_already_leaves_no_room_for_reading(monkeypatch):
+    limits = Monitor(memory_limit=10**9, resident_limit=11 * 10**8)
+    monkeypatch.setattr("adtc._core.resident_bytes", lambda: 10**8)
+    limits.reserve_reading(10**7, 4)  # 800 MB
+    monkeypatch.setattr("adtc._core.resident_bytes", lambda: 5 * 10**8)
+    with pytest.raises(LimitError, match="memory limit"):
+        limits.reserve_reading(10**7, 4)

@@ -1,8 +1,10 @@
 """A cross-table counts every tree once, in the cell whose formula selects it."""
 
 import csv
+import sys
 from fractions import Fraction
 from itertools import pairwise
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -64,6 +66,24 @@ def test_every_table_holds_every_tree_once_where_its_formula_says(profile, data)
             kinds = table.x_bins[i].kind, table.y_bins[j].kind
             if "undefined" not in kinds and (n or (i + j) % 3 == 0):  # formulas take their time
                 assert profile.where(table.cell(i, j)).count == n
+
+
+@given(PROFILES, st.data())
+@settings(max_examples=40)
+def test_a_profile_that_is_read_in_parts_says_the_same(profile, data):
+    terms = st.sampled_from([*profile.names, "error - least(error)", "largest(size) - size"])
+    x, y, bins = data.draw(terms), data.draw(terms), data.draw(st.tuples(AXIS, AXIS))
+    where = data.draw(st.sampled_from([None, "error <= 1.5 * least(error) + 1", "precision > 0.4"]))
+
+    def told(found):
+        table = found.crosstab(x, y, bins=bins, where=where)
+        means = [found.moments(x, exact=False).mean, found.moments(y, exact=False).mean]
+        near = [None if mean is None else round(mean, 9) for mean in means]
+        return table.x_bins, table.y_bins, table.counts, found.num_cells, near
+
+    whole = told(profile)
+    with mock.patch.object(sys.modules[adtc.Profile.__module__], "_PART", 2):
+        assert told(profile.project(*profile.names)) == whole
 
 
 @given(PROFILES, st.sampled_from(["all", "x", "y"]))

@@ -290,10 +290,8 @@ def crosstab(
             **beside.table_json(drawn, guess),
         },
         [
-            text.answer(
-                number,
-                number.status if drawn else source.profile.status,
-                f" by {x} in rows and {y} in columns",
+            text.table_answer(
+                number, source.profile.status if whole is None else whole.status, x, y
             ),
             *text.limit_lines(source.profile.record),
             *near,

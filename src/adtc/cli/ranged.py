@@ -73,7 +73,6 @@ def table_answer(
     """Answer with a cross-table whose cells are ranges; draw and write it if asked for."""
     table = found.crosstab(*axes, bins=bins)
     paths = written(table, files)
-    head = f" by {table.x} in rows and {table.y} in columns"
     saved = {} if source is None else {"source": source.table, "where": source.where}
     told = (None, None) if source is None else (source.table, source.where)
     return Answer(
@@ -87,7 +86,7 @@ def table_answer(
             "record": table.record.to_json(),
         },
         [
-            text.answer(table.total, table.total.status, head),
+            text.table_answer(table.total, table.status, table.x, table.y),
             Line(""),
             *map(Line, table.to_text().splitlines()),
             Line(""),

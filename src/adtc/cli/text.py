@@ -55,6 +55,23 @@ def answer(count: "int | Bracket", status: str, more: str = "") -> Line:
     return Line(f"{trees(count)}{more} ({status}){none}", "bold")
 
 
+def table_answer(count: "int | Bracket", status: str, x: str, y: str) -> Line:
+    """Write a number of trees as the first line of a cross-table, whose status may be another.
+
+    Examples
+    --------
+    >>> table_answer(2, "exact", "acc", "dp").text
+    '2 trees by acc in rows and dp in columns (exact)'
+    >>> table_answer(2, "bounded", "acc", "dp").text
+    '2 trees (exact) by acc in rows and dp in columns (bounded)'
+    """
+    head = f" by {x} in rows and {y} in columns"
+    exact = isinstance(count, int) or count.status == "exact"
+    if exact and status != "exact" and int(count):
+        return Line(f"{trees(int(count))} (exact){head} ({status})", "bold")
+    return answer(count, "exact" if exact else status, head)
+
+
 def _range(count: "Bracket", more: str) -> str:
     """Write what is known about a number of trees."""
     if (drawn := count.estimate) is not None:

@@ -5,7 +5,7 @@ outside given edges and undefined ones get bins of their own, but only where the
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -124,18 +124,19 @@ class Bins:
 
 
 def make_bins(
-    name: str, columns: Sequence[Ratios], wanted: AxisBins, *, round_edges: bool = False
+    name: str, columns: Iterable[Ratios], wanted: AxisBins, *, round_edges: bool = False
 ) -> tuple[Bins, list[Codes]]:
     """Make the bins of a metric and tell which cell of each column is in which.
 
-    Several columns, of several profiles, share their bins.
+    Several columns, of several profiles or parts of one, share their bins; they are gone through
+    several times.
     """
     if isinstance(wanted, str) and wanted != "values":
         raise QueryError(
             f"bins is '{wanted}', expected a number of bins, a list of edges, or 'values'."
         )
     if isinstance(wanted, str):
-        return _by_value(name, columns, None)
+        return _by_value(name, columns)
     if not is_whole(wanted):
         return _by_edge(name, columns, read_edges(wanted))
     if not 1 <= wanted <= MOST:
@@ -145,45 +146,62 @@ def make_bins(
         return _by_edge(name, columns, ())
     least, largest = min(limits), max(limits)
     whole = all(_all_whole(column) for column in columns)
-    if least == largest or (whole and largest - least < wanted):
-        return _by_value(name, columns, range(int(least), int(largest) + 1) if whole else None)
+    if whole and largest - least < wanted:
+        return _by_integer(name, columns, int(least), int(largest))
+    if least == largest:
+        return _by_value(name, columns)
     if round_edges:
         return _by_edge(name, columns, _round_edges(least, largest, int(wanted), whole))
     width = (largest - least) / int(wanted)
     return _by_edge(name, columns, tuple(least + width * i for i in range(int(wanted) + 1)))
 
 
-def _by_value(
-    name: str, columns: Sequence[Ratios], values: Sequence[int] | None
-) -> tuple[Bins, list[Codes]]:
-    """Make one bin per value: those given or those that occur."""
+def _by_value(name: str, columns: Iterable[Ratios]) -> tuple[Bins, list[Codes]]:
+    """Make one bin for each value that occurs."""
     found, cuts = joined(columns)
-    occur = [v for v in found.distinct if v is not None]
-    known: list[Fraction | int] = occur if values is None else list(values)
+    known = [value for value in found.distinct if value is not None]
     if len(known) > MOST:
         raise QueryError(
             f"'{name}' has {len(known):,} values, and one bin per value allows {MOST:,}: "
             f"give a number of bins instead."
         )
-    bins = [Bin("value", Fraction(v), Fraction(v), True) for v in known]
-    if None in found.distinct:
-        bins.append(Bin("undefined"))
-    place = np.searchsorted(np.array(values), np.array(occur, np.int64)) if values else None
-    places = np.arange(len(occur)) if place is None else place
-    codes = np.append(places, len(known)).astype(np.int64)[found.codes]
-    return Bins(name, tuple(bins)), np.split(codes, cuts)
+    bins = _single_values(name, known, undefined=None in found.distinct)
+    return bins, np.split(found.codes, cuts)
 
 
-def joined(columns: Sequence[Ratios]) -> tuple[Values, list[int]]:
+def _by_integer(
+    name: str, columns: Iterable[Ratios], least: int, largest: int
+) -> tuple[Bins, list[Codes]]:
+    """Make one bin for each whole number, whether it occurs or not; all values are such."""
+    n = largest - least + 1
+    codes = [_integer_places(column, least, n) for column in columns]
+    undefined = any(bool(np.any(places == n)) for places in codes)
+    return _single_values(name, range(least, largest + 1), undefined=undefined), codes
+
+
+def _integer_places(column: Ratios, least: int, undefined: int) -> Codes:
+    nowhere = (column.bottom == 0).astype(bool)
+    places = column.top // np.where(nowhere, 1, column.bottom) - least
+    places[nowhere] = undefined
+    return places.astype(np.int64)
+
+
+def _single_values(name: str, values: Iterable[Fraction | int], *, undefined: bool) -> Bins:
+    bins = [Bin("value", Fraction(v), Fraction(v), True) for v in values]
+    return Bins(name, (*bins, *[Bin("undefined")][: int(undefined)]))
+
+
+def joined(columns: Iterable[Ratios]) -> tuple[Values, list[int]]:
     """Find the distinct values of several columns together, and where each one after ends."""
-    top = np.concatenate([column.top for column in columns])
-    bottom = np.concatenate([column.bottom for column in columns])
-    ends = np.cumsum([len(column.top) for column in columns])[:-1]
+    every = list(columns)
+    top = np.concatenate([column.top for column in every])
+    bottom = np.concatenate([column.bottom for column in every])
+    ends = np.cumsum([len(column.top) for column in every])[:-1]
     return distinct_values(Ratios(top, bottom)), ends.tolist()
 
 
 def _by_edge(
-    name: str, columns: Sequence[Ratios], edges: tuple[Fraction, ...]
+    name: str, columns: Iterable[Ratios], edges: tuple[Fraction, ...]
 ) -> tuple[Bins, list[Codes]]:
     """Make the ranges between edges, and bins around them for what occurs there."""
     n = max(0, len(edges) - 1)

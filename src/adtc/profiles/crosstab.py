@@ -228,11 +228,20 @@ def crosstab(
     """
     chosen = profile.where(where)
     for_x, for_y = per_axis(bins)
-    x_bins, (x_codes,) = make_bins(x, [chosen.column(x)], for_x, round_edges=round_edges)
-    y_bins, (y_codes,) = make_bins(y, [chosen.column(y)], for_y, round_edges=round_edges)
+    x_bins, x_codes = _placed(chosen, x, for_x, round_edges=round_edges)
+    y_bins, y_codes = _placed(chosen, y, for_y, round_edges=round_edges)
     counts = count_cells(chosen, x_codes, y_codes, len(x_bins), len(y_bins))
     asked = None if where is None else str(where)
     return Crosstab(x_bins, y_bins, counts, chosen, asked, x_codes, y_codes)
+
+
+def _placed(
+    profile: Profile, name: str, wanted: AxisBins, *, round_edges: bool
+) -> tuple[Bins, Codes]:
+    """Make the bins of a metric, and tell which cell is in which."""
+    columns = profile.column_in_parts(name)
+    bins, codes = make_bins(name, columns, wanted, round_edges=round_edges)
+    return bins, np.concatenate(codes)
 
 
 def count_cells(profile: Profile, x_codes: Codes, y_codes: Codes, nx: int, ny: int) -> Counts:

@@ -29,7 +29,7 @@ from adtc.engine.score import as_integer
 from adtc.errors import QueryError
 from adtc.hooks import hook
 from adtc.profiles.bins import Edge, read_number
-from adtc.profiles.profile import Profile, cell_ranges, joint_codes
+from adtc.profiles.profile import Profile, joint_codes
 from adtc.profiles.writing import aligned, approximate, exact_text, grouped, json_number
 
 Floats = npt.NDArray[np.float64]
@@ -212,8 +212,10 @@ class _Part:
 
 
 def _rounded_moments(profile: Profile, metric: str) -> Moments:
-    some = map(profile.take, cell_ranges(len(profile.trees)))
-    parts = [_Part.of(one.column(metric), one.trees, profile.total) for one in some]
+    parts, done = list[_Part](), 0
+    for column in profile.column_in_parts(metric):
+        cells = slice(done, done := done + len(column.top))
+        parts.append(_Part.of(column, profile.trees[cells], profile.total))
     trees = sum(part.trees for part in parts)
     undefined = profile.total - trees
     if not trees:

@@ -221,6 +221,19 @@ class Profile:
             self._columns[text] = evaluate(self.term(text), lookup)
         return self._columns[text]
 
+    def column_in_parts(self, text: str) -> "Iterable[Ratios]":
+        """Compute the same part by part, anew each time: a column of all cells may be too large."""
+        if text in self._columns or len(self.trees) <= _PART:
+            return [self.column(text)]
+        return _ColumnInParts(self.project(text))
+
+    def parts(self) -> "Iterator[Profile]":
+        """Yield the cells in parts: columns of a part fit caches, those of all not even memory."""
+        if len(self.trees) <= _PART:
+            yield self
+        else:
+            yield from map(self.take, cell_ranges(len(self.trees)))
+
     def values(self, text: str) -> Values:
         """Find the distinct values of a metric and which cell has which."""
         if text not in self._values:
@@ -234,9 +247,10 @@ class Profile:
         """
         if formula is None:
             return self
-        parsed = parse(formula) if isinstance(formula, str) else formula
-        lookup = from_columns(self.axes, len(self.trees))
-        return self.take(satisfied(self.over_axes(parsed), lookup, len(self.trees)))
+        parsed = self.over_axes(parse(formula) if isinstance(formula, str) else formula)
+        sizes = ((part.axes, len(part.trees)) for part in self.parts())
+        found = [satisfied(parsed, from_columns(axes, n), n) for axes, n in sizes]
+        return self.take(np.concatenate(found))
 
     def take(self, cells: npt.NDArray[Any] | slice) -> "Profile":
         """Keep some cells, given by truth values, positions or a slice."""
@@ -437,8 +451,19 @@ def _sums_of_few(trees: Limbs, groups: npt.NDArray[np.int64], n: int) -> list[in
     return sums
 
 
+@dataclass(frozen=True, slots=True)
+class _ColumnInParts:
+    """The only metric of a profile, in the cells of one part after another."""
+
+    profile: Profile
+
+    def __iter__(self) -> Iterator[Ratios]:
+        (name,) = self.profile.names
+        return (part.column(name) for part in self.profile.parts())
+
+
 def cell_ranges(cells: int) -> Iterator[slice]:
-    """Part the cells of a profile: columns of a part fit caches, those of all not even memory."""
+    """Part so many cells."""
     return (slice(start, start + _PART) for start in range(0, cells, _PART))
 
 
