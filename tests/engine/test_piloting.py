@@ -7,7 +7,7 @@ from test_estimate import grown, trees_of
 
 import adtc
 from adtc.engine import circuit
-from adtc.engine.forecast import piloting
+from adtc.engine.forecast import piloting, pricing
 from adtc.engine.forecast.piloting import cells_of_all, chosen_features, foreseen_by_pilots, thinned
 from adtc.engine.forecast.pricing import Forecast
 from adtc.engine.monitor import Monitor
@@ -79,6 +79,19 @@ def test_a_few_first_tests_tell_of_all(space, metrics, where, monkeypatch) -> No
     held = sum(sum(array.nbytes for array in level.cells) for level in made.levels)
     assert found.memory / 3 <= held <= found.memory * 3
     assert found.seconds > 0
+
+
+def test_few_cells_that_all_first_tests_share_are_all(monkeypatch) -> None:
+    monkeypatch.setattr(piloting, "_MOST", 6)
+    monkeypatch.setattr(piloting, "_SOON", np.inf)
+    made = grown(adtc.load_dataset("german-credit"), adtc.Space(3, relminsup=0.15), ("size",))
+    assert foreseen(made).cells[0] == len(made.levels[0].cells.keys)
+
+
+def test_a_slower_machine_may_take_longer(monkeypatch) -> None:
+    for speed, longer in ((0.5, 1.0), (1.7, 1.7), (8.0, 2.0)):
+        monkeypatch.setattr(pricing, "speed", lambda speed=speed: speed)
+        assert pricing.patience() == longer
 
 
 def test_who_is_chosen() -> None:

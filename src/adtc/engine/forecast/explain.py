@@ -34,6 +34,7 @@ from adtc.engine.forecast.pricing import (
     bounds_bytes,
     bounds_seconds,
     last_seconds,
+    patience,
     priced,
     spec_seconds,
 )
@@ -149,7 +150,8 @@ def explain(
         **details,
     )
     monitor = monitor or Monitor()
-    if plan is not None and explanation.seconds <= SECONDS_FOR_BOUNDS and not by_depth(question):
+    soon = explanation.seconds <= SECONDS_FOR_BOUNDS * patience()
+    if plan is not None and soon and not by_depth(question):
         explanation = _with_cells(explanation, plan, data, monitor)
     if plan is not None and explanation.cells is None and explanation.refusal is None:
         explanation = replace(explanation, **unforeseen(explanation))
@@ -180,7 +182,7 @@ def _with_cells(explanation: Explanation, plan: Plan, data: Data, monitor: Monit
     n = len(prepared.features.twins)
     last = last_seconds(n, outside.live_paths[-1])
     about = prepared, outside, limits.tolist(), monitor
-    tried = _tried(*about) if last <= 2 * _MOMENT else None
+    tried = _tried(*about) if last <= 2 * _MOMENT * patience() else None
     found = tried or _foreseen(*about, last)
     if found is None:
         return replace(explanation, seconds=bounds + seconds_at_least(outside, n))
@@ -202,7 +204,10 @@ def _tried(
 ) -> Forecast | None:
     """Make the tensors if a moment is enough for them."""
     moment = Monitor(
-        time_limit=_MOMENT, memory_limit=min(_LITTLE, monitor.memory), threads=1, exact=True
+        time_limit=_MOMENT * patience(),
+        memory_limit=min(_LITTLE, monitor.memory),
+        threads=1,
+        exact=True,
     )
     start = time.process_time()
     try:

@@ -18,7 +18,13 @@ from adtc.engine.bounds import Outside, outside_pass
 from adtc.engine.circuit import tensor_inputs
 from adtc.engine.exact.limbs import total_of
 from adtc.engine.forecast.estimate import ceiling, frequencies
-from adtc.engine.forecast.pricing import Forecast, held_bytes, last_seconds, reading_seconds
+from adtc.engine.forecast.pricing import (
+    Forecast,
+    held_bytes,
+    last_seconds,
+    patience,
+    reading_seconds,
+)
 from adtc.engine.lattice import path_counts
 from adtc.engine.levels import made_levels, made_root
 from adtc.engine.monitor import Monitor
@@ -28,6 +34,7 @@ from adtc.engine.tensors import Piece, joined, level_of
 from adtc.errors import LimitError
 
 Array = npt.NDArray[Any]
+# seconds are those of the machine of `pricing`
 _SECONDS, _BYTES = 1.5, 5 * 10**8  # for pilots, and for a few of their roots together
 _FIRST = 0.5  # seconds for one pilot: with fewer in all they tell little
 _LONG = 30.0  # seconds of a run's last level alone: that it takes long is known without pilots
@@ -35,6 +42,7 @@ _SOON = 0.5  # seconds after which some pilots are enough
 _LEAST, _ENOUGH, _MOST = 2, 8, 16  # pilots
 _TOGETHER = 3  # pilots whose roots are made once more, in one
 _ONCE = 0.9  # share of a root's time that is not for products, at most
+_FEW = 100  # cells of all pilots: the number of all is hardly known
 _KEYS = 2**17  # of a pilot that are compared with those of others, about
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F], np.uint64)
 
@@ -82,7 +90,7 @@ def foreseen_by_pilots(
     if not outside.live[0] or not levels:
         return None
     last = last_seconds(n, outside.live_paths[-1])
-    if last > _LONG or levels / n * last > _FIRST:
+    if last > _LONG or levels / n * last > _FIRST * patience():
         return None
     top = ceiling(prepared, outside)
     bounds = np.zeros(2 * n)
@@ -97,7 +105,8 @@ def seconds_at_least(outside: Outside, features: int) -> float:
     """Return what a run takes whose pilots took too long, or would."""
     levels = len(outside.live_paths) - 1
     last = last_seconds(features, outside.live_paths[-1])
-    return max(last, _FIRST * features / levels) if levels and last <= _LONG else last
+    first = _FIRST * patience() * features / max(1, levels)
+    return max(last, first) if levels and last <= _LONG else last
 
 
 def chosen_features(chances: Array, most: int, rng: np.random.Generator) -> tuple[Array, Array]:
@@ -143,6 +152,26 @@ def cells_of_all(common: Array, pilots: int, features: float) -> float:
     return float(len(common) + unseen * (1 - missed))
 
 
+def between_ends(common: Array, least: float, most: float) -> float:
+    """Choose a number between both ends where too few cells were seen to tell how many are shared.
+
+    The more of them occurred once only, the farther from the lower end, Chao's, in logarithms.
+
+    Examples
+    --------
+    >>> between_ends(np.array([2, 2, 2]), 3, 300)
+    3.0
+    >>> round(between_ends(np.array([1, 1, 1]), 3, 300), 9)
+    30.0
+    >>> between_ends(np.ones(1000), 1000, 3000)
+    1000.0
+    """
+    if not 0 < len(common) < _FEW:
+        return float(least)
+    once = int((common == 1).sum()) / len(common)
+    return float(least * (most / least) ** (once / 2))
+
+
 @dataclass(frozen=True, slots=True)
 class _Pilots:
     """The pilots of a question; ``bounds`` has at most so many trees for each side of each test."""
@@ -163,7 +192,7 @@ class _Pilots:
         """Allow little time, and less if there is a limit."""
         left = self.monitor.time_left
         return Monitor(
-            time_limit=seconds if left is None else min(seconds, left / 3),
+            time_limit=seconds * patience() if left is None else min(seconds, left / 3),
             memory_limit=min(_BYTES, self.monitor.memory // 4),  # some pilots' tensors are kept
             threads=1,
             exact=True,
@@ -179,7 +208,7 @@ class _Pilots:
         pilots: list[Pilot] = []
         watch, start = self._watch(_SECONDS), time.monotonic()
         for feature in chosen.tolist():
-            if len(pilots) >= _ENOUGH and time.monotonic() - start > _SOON:
+            if len(pilots) >= _ENOUGH and time.monotonic() - start > _SOON * patience():
                 break
             try:
                 pilots.append(
@@ -242,7 +271,11 @@ class _Pilots:
         common = frequencies(np.concatenate([thinned(pilot.keys, bits) for pilot in pilots]))
         filled = [pilot for pilot in pilots if pilot.sizes[0].cells]
         root = 2**bits * cells_of_all(common, len(filled), sum(1 / p.chance for p in filled))
-        cells = [min(root, total("cells", 0)), *(total("cells", level) for level in below)]
+        most = total("cells", 0)
+        root = min(root, most)
+        if len(pilots) < features:
+            root = between_ends(common, root, most)
+        cells = [root, *(total("cells", level) for level in below)]
         cells = [min(found, most) for found, most in zip(cells, most_cells, strict=True)]
         trees = sum(pilot.trees / pilot.chance for pilot in pilots)
         return Forecast(

@@ -37,6 +37,7 @@ HELD = 1.15  # times the bytes of finished tensors: room that they grow in, and 
 PER_GROUP, PER_BUDGET = 8, 140  # bytes of a path in the bounds passes
 SPEC = 5e-5  # a sequence of tests in the specification engine
 _ENDLESS = 10**280  # paths; more would be too many for a float
+_MOST_PATIENCE = 2.0  # people wait
 _REFERENCE = 0.0024  # seconds that `speed` measures there
 
 
@@ -70,6 +71,11 @@ def speed() -> float:
     numbers = np.random.default_rng(0).integers(0, 2**40, 2**15)
     best = min(_sorting(numbers) for _ in range(5))
     return min(8.0, max(0.125, best / _REFERENCE))
+
+
+def patience() -> float:
+    """Return how many times as long a forecast may take here, so that it sees as much as there."""
+    return min(_MOST_PATIENCE, max(1.0, speed()))
 
 
 def _sorting(numbers: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> float:
