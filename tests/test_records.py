@@ -1,6 +1,7 @@
 """What the commands of development write into the docs: lines are kept, replaced and added up."""
 
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -77,3 +78,13 @@ def test_a_changed_patch_loses_its_line(monkeypatch: pytest.MonkeyPatch) -> None
     other = replace(second, new="3")
     content = mutants.recorded(content, [first, other], first.row("red", first.test, WHEN))
     assert "Of 2 mutants 1 were tried, and 1 noticed." in content
+
+
+def test_every_mutant_changes_one_place() -> None:
+    path = ROOT / "tools" / "mutants.toml"
+    if not path.exists():
+        pytest.skip("there is no tools/ beside these tests")
+    for mutant in tomllib.loads(path.read_text(encoding="utf-8"))["mutant"]:
+        text = (ROOT / mutant["file"]).read_text(encoding="utf-8")
+        assert text.count(mutant["old"]) == 1, mutant["name"]
+        assert mutant["new"] != mutant["old"]
