@@ -69,7 +69,6 @@ X = TypeVar("X", Formula, Term)
 _MANY_GROUPS = 10_000  # beyond, sorting is faster than going through all groups per part
 _EXACT = 2**21
 _PART = 2**16  # cells
-# what looks at trees one by one, and so can leave some of them out
 _LOW = np.uint64(0xFFFFFFFF)
 
 
